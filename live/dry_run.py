@@ -1,0 +1,294 @@
+"""What transformers builds and caches for a config.json, found out without memory on torch's meta device.
+
+A meta tensor has a shape and a dtype but no storage, so a model of any size is built and run in seconds: its parameters
+are those the library makes, and the cache that comes back from a prefill is the one the library would fill.
+No weights are read and no code from a checkpoint is executed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+from transformers import PreTrainedConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto import modeling_auto
+
+from live.meta_ops import MetaOps
+
+MAX_LAYERS = 2048
+TEXT_HEADS = ("CAUSAL_LM",)
+MULTIMODAL_HEADS = ("IMAGE_TEXT_TO_TEXT", "MULTIMODAL_LM")
+SOURCE_TO_TEXT_HEADS = ("SEQ_TO_SEQ_CAUSAL_LM", "SPEECH_SEQ_2_SEQ")
+CACHE_OUTPUTS = ("cache", "past_key_values", "cache_params", "state", "past_buckets_states", "mems")
+
+
+class DryRunError(ValueError):
+    """The config names a model that this transformers release cannot build or run; the text says why."""
+
+
+@dataclass(frozen=True)
+class CacheTensor:
+    """One tensor that a cache holds: where (`layer`, `kind`), its shape and dtype, and its bytes.
+
+    `bytes` counts the elements the tensor shows. `storage_bytes` counts the memory it keeps alive, which is more for a
+    slice of a longer tensor, as a sliding-window layer keeps after a prefill.
+    """
+
+    layer: int
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    storage_bytes: int
+
+
+@dataclass(frozen=True)
+class CacheMeasurement:
+    """The tensors that a cache holds after `length` tokens of `batch` sequences were prefilled."""
+
+    batch: int
+    length: int
+    encoder_length: int | None
+    tensors: tuple[CacheTensor, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(tensor.bytes for tensor in self.tensors)
+
+    @property
+    def storage_bytes(self) -> int:
+        return sum(tensor.storage_bytes for tensor in self.tensors)
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        totals: dict[str, int] = defaultdict(int)
+        for tensor in self.tensors:
+            totals[tensor.kind] += tensor.bytes
+        return dict(totals)
+
+
+# --- config ---
+
+
+def build_config(config: Mapping[str, Any]) -> PreTrainedConfig:
+    """The config object for the fields of a config.json, unquantised, its dtype filled in (bfloat16 where unstated).
+
+    Raises DryRunError where the model type is unknown to this release, or where its config class refuses a field.
+    """
+    fields = _without_quantization(config)
+    config_class = _config_class(fields)
+    _check_layers(fields)
+    try:
+        built: PreTrainedConfig = config_class.from_dict(fields)
+    except Exception as error:
+        raise DryRunError(f"{config_class.__name__} refuses this config: {_first_line(error)}") from error
+    built.dtype = _stated_dtype(built)
+    return built
+
+
+def _without_quantization(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_quantization(value) if isinstance(value, Mapping) else value
+        for name, value in config.items()
+        if name not in ("quantization_config", "compression_config", "auto_map")
+    }
+
+
+def _config_class(fields: Mapping[str, Any]) -> type[PreTrainedConfig]:
+    """By `model_type`; a type unknown to transformers is read as the library class that `architectures` names."""
+    model_type = fields.get("model_type")
+    if model_type in CONFIG_MAPPING:
+        found: type[PreTrainedConfig] = CONFIG_MAPPING[model_type]
+        return found
+    for name in _architectures(fields):
+        model_class = getattr(transformers, name, None)
+        if model_class is not None and getattr(model_class, "config_class", None) is not None:
+            return model_class.config_class  # type: ignore[no-any-return]
+    raise DryRunError(f"model_type {model_type!r} is not in transformers {transformers.__version__}.")
+
+
+def _architectures(fields: Mapping[str, Any]) -> list[str]:
+    names = fields.get("architectures") or []
+    return [name for name in names if isinstance(name, str) and name.isidentifier()]
+
+
+def _check_layers(fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            _check_layers(value)
+        elif name.endswith("layers") and isinstance(value, int) and value > MAX_LAYERS:
+            raise DryRunError(f"{name} is {value}; a dry run takes at most {MAX_LAYERS} layers.")
+
+
+def _stated_dtype(config: PreTrainedConfig) -> torch.dtype:
+    dtype = config.dtype or config.get_text_config().dtype or torch.bfloat16
+    return getattr(torch, dtype) if isinstance(dtype, str) else dtype
+
+
+# --- model ---
+
+
+def model_class_for(config: PreTrainedConfig) -> type[Any]:
+    """The class that generates text: the one `architectures` names where transformers has it, else by model type."""
+    named = [getattr(transformers, name, None) for name in config.architectures or []]
+    by_type = [
+        _class_by_name(getattr(modeling_auto, f"MODEL_FOR_{head}_MAPPING_NAMES").get(config.model_type))
+        for head in _heads(config)
+    ]
+    for model_class in [*named, *by_type]:
+        if model_class is not None and model_class.can_generate():
+            return model_class  # type: ignore[no-any-return]
+    raise DryRunError(f"transformers {transformers.__version__} has no generating class for {config.model_type!r}.")
+
+
+def _heads(config: PreTrainedConfig) -> tuple[str, ...]:
+    if config.is_encoder_decoder:
+        return SOURCE_TO_TEXT_HEADS + MULTIMODAL_HEADS + TEXT_HEADS
+    if config.sub_configs:
+        return MULTIMODAL_HEADS + TEXT_HEADS + SOURCE_TO_TEXT_HEADS
+    return TEXT_HEADS + MULTIMODAL_HEADS + SOURCE_TO_TEXT_HEADS
+
+
+def _class_by_name(name: str | tuple[str, ...] | None) -> Any:
+    first = name[0] if isinstance(name, tuple) else name
+    return getattr(transformers, first, None) if first else None
+
+
+def build_model(config: PreTrainedConfig, attention: str = "sdpa") -> torch.nn.Module:
+    """The model on the meta device, in the config's dtype: no memory, no weights.
+
+    Raises DryRunError where the class cannot be built from this config.
+    """
+    model_class = model_class_for(config)
+    try:
+        with torch.device("meta"):
+            model: torch.nn.Module = _from_config(model_class, config, attention)
+    except Exception as error:
+        raise DryRunError(f"{model_class.__name__} cannot be built: {_first_line(error)}") from error
+    return model.eval()
+
+
+def _from_config(model_class: Any, config: PreTrainedConfig, attention: str) -> Any:
+    try:
+        return model_class._from_config(config, attn_implementation=attention)
+    except ValueError as error:
+        if "attn_implementation" not in str(error):
+            raise
+        return model_class._from_config(config, attn_implementation="eager")
+
+
+def parameter_count(model: torch.nn.Module) -> tuple[int, int]:
+    """(parameters, bytes) of the model, each tied tensor counted once."""
+    unique = list(model.parameters())  # parameters() already yields a shared one once
+    return sum(p.numel() for p in unique), sum(p.numel() * p.element_size() for p in unique)
+
+
+# --- cache ---
+
+
+def measure_cache(model: Any, batch: int, length: int, encoder_length: int | None = None) -> CacheMeasurement:
+    """Prefill `length` tokens of `batch` sequences and list every tensor that the returned cache holds.
+
+    `encoder_length` is the source length of a text encoder-decoder (default: `length`); a speech encoder takes its own
+    full input. Raises DryRunError where the forward pass does not run on meta or returns no cache.
+    """
+    inputs = _inputs(model, batch, length, encoder_length)
+    output = _prefill(model, inputs)
+    cache = next((found for name in CACHE_OUTPUTS if (found := getattr(output, name, None)) is not None), None)
+    if cache is None:
+        raise DryRunError(f"{type(model).__name__} returns no cache.")
+    tensors = tuple(_cache_tensors(cache))
+    encoder = getattr(output, "encoder_last_hidden_state", None)
+    return CacheMeasurement(batch, length, None if encoder is None else encoder.shape[1], tensors)
+
+
+def _prefill(model: Any, inputs: dict[str, Any]) -> Any:
+    """The whole model's output, or that of its text decoder alone where the part around it needs an image or sound."""
+    decoder = None if model.config.is_encoder_decoder else model.get_decoder()
+    with torch.no_grad(), torch.device("meta"), _stub_experts(model), MetaOps():
+        try:
+            return model(**inputs, use_cache=True)
+        except Exception as error:
+            if decoder is None or decoder is model:
+                raise DryRunError(f"{type(model).__name__} does not run on meta: {_first_line(error)}") from error
+        try:
+            return decoder(input_ids=inputs["input_ids"], use_cache=True)
+        except Exception as error:
+            raise DryRunError(f"{type(decoder).__name__} does not run on meta: {_first_line(error)}") from error
+
+
+def _inputs(model: Any, batch: int, length: int, encoder_length: int | None) -> dict[str, Any]:
+    tokens = torch.zeros((batch, length), dtype=torch.int64, device="meta")
+    config = model.config
+    if not config.is_encoder_decoder:
+        return {"input_ids": tokens} | _last_logit(model)
+    if model.main_input_name == "input_features":
+        frames = 2 * config.max_source_positions
+        shape = (batch, config.num_mel_bins, frames)
+        features = torch.zeros(shape, dtype=model.dtype, device="meta")
+        return {"input_features": features, "decoder_input_ids": tokens}
+    source = torch.zeros((batch, encoder_length or length), dtype=torch.int64, device="meta")
+    return {"input_ids": source, "decoder_input_ids": tokens}
+
+
+def _last_logit(model: Any) -> dict[str, int]:
+    code = type(model).forward.__code__
+    return {"logits_to_keep": 1} if "logits_to_keep" in code.co_varnames else {}
+
+
+@contextmanager
+def _stub_experts(model: torch.nn.Module) -> Iterator[None]:
+    """Experts give back what they were given: routing needs values, and no cached shape depends on it."""
+    stubbed = [module for module in model.modules() if type(module).__name__.endswith("Experts")]
+    for module in stubbed:
+        module.forward = lambda hidden_states, *_, **__: torch.empty_like(hidden_states)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        for module in stubbed:
+            del module.forward
+
+
+def _cache_tensors(cache: Any) -> Iterator[CacheTensor]:
+    """Each tensor once: keys and values that are one tensor are counted as one, a shared storage likewise."""
+    seen: set[tuple[Any, ...]] = set()
+    storages: set[int] = set()
+    for layer, kind, tensor in _walk(cache, -1, ""):
+        storage = tensor.untyped_storage()
+        view = (storage._cdata, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+        if view in seen:
+            continue
+        held = 0 if storage._cdata in storages else storage.nbytes()
+        seen.add(view)
+        storages.add(storage._cdata)
+        size = tensor.numel() * tensor.element_size()
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        yield CacheTensor(layer, kind, tuple(tensor.shape), dtype, size, held)
+
+
+def _walk(held: Any, layer: int, kind: str) -> Iterator[tuple[int, str, torch.Tensor]]:
+    """(layer, kind, tensor) of everything below a cache object; scalars are bookkeeping and are left out."""
+    if isinstance(held, torch.Tensor):
+        if held.dim() > 0 and held.numel() > 0:
+            yield layer, kind, held
+    elif isinstance(held, (list, tuple)):
+        for index, item in enumerate(held):
+            yield from _walk(item, index if layer < 0 else layer, kind)
+    elif isinstance(held, Mapping):
+        for key, item in held.items():
+            yield from _walk(item, key if layer < 0 and isinstance(key, int) else layer, kind)
+    elif type(held).__module__.startswith("transformers.") and not isinstance(held, PreTrainedConfig):
+        cross = "cross_" if kind.startswith("cross") else ""
+        for name, item in vars(held).items():
+            yield from _walk(item, layer, name if name == "cross_attention_cache" else cross + name)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:300]}"
