@@ -1,0 +1,1 @@
+"""What a model is: the facts of each checkpoint and the readers that turn them into a ModelSpec."""

@@ -1,0 +1,1 @@
+"""Building blocks that readers compose: each returns the tensors of one part of a layer."""

@@ -1,0 +1,30 @@
+"""What most readers ask a config in the same way."""
+
+from model_catalog.fields import ConfigError, Fields
+
+
+def head_dim_of(f: Fields) -> int:
+    """The stated head_dim, else hidden_size / num_attention_heads."""
+    stated = f.whole_or_none("head_dim", minimum=1)
+    if stated is not None:
+        return stated
+    hidden, heads = f.whole("hidden_size"), f.whole("num_attention_heads")
+    if hidden % heads:
+        raise ConfigError(
+            f"{f.path}num_attention_heads",
+            f"{f.path}hidden_size {hidden:,} does not divide by num_attention_heads {heads:,}, and no head_dim is stated.",
+        )
+    return hidden // heads
+
+
+def max_context_of(f: Fields) -> int | None:
+    """The longest sequence the model was made for."""
+    for name in ("max_position_embeddings", "model_max_length", "max_sequence_length", "seq_length"):
+        value = f.whole_or_none(name, minimum=0)
+        if value:
+            return value
+    return None
+
+
+def tied_of(f: Fields, trait: bool | str = "tie_word_embeddings") -> bool:
+    return f.flag(trait) if isinstance(trait, str) else trait

@@ -1,0 +1,8 @@
+"""Recurrent decoders, and hybrids of recurrent and attention layers."""
+
+from collections.abc import Callable
+
+from model_catalog.fields import Fields
+from model_catalog.spec import ModelSpec
+
+READERS: dict[str, Callable[[Fields], ModelSpec]] = {}

@@ -1,0 +1,8 @@
+"""Decoders whose layers differ in heads, widths, windows or cache sharing."""
+
+from collections.abc import Callable
+
+from model_catalog.fields import Fields
+from model_catalog.spec import ModelSpec
+
+READERS: dict[str, Callable[[Fields], ModelSpec]] = {}
