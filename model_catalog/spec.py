@@ -47,7 +47,10 @@ class Attention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatentAttention:
-    """Multi-head latent attention (MLA): one compressed latent and one rotary key per token, no value."""
+    """Multi-head latent attention (MLA): one compressed latent and one rotary key per token, no value.
+
+    `reuses_cache`: the layer reads another layer's latents and stores none; an indexer of its own still stores keys.
+    """
 
     heads: int
     latent_dim: int
@@ -55,6 +58,7 @@ class LatentAttention:
     nope_dim: int
     value_dim: int
     window: int | None = None
+    reuses_cache: bool = False
     indexer: Indexer | None = None
 
 

@@ -1,0 +1,41 @@
+"""Multi-token prediction (MTP): extra decoder layers of the checkpoint that draft the tokens after the next."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from model_catalog.blocks.linear import linear, norm
+from model_catalog.spec import Tower
+from model_catalog.tensors import Tensor, TensorClass
+
+TOWER = "multi-token prediction"
+
+
+def deepseek_prediction(
+    layer: Iterable[Tensor], hidden: int, vocab: int, count: int, *, own_ends: bool = True
+) -> tuple[Tower, ...]:
+    """`count` layers as DeepSeek-V3 has them: a decoder layer, two norms, the joining projection and a last norm.
+
+    `own_ends`: each layer has its own copies of the embedding and the output head in the checkpoint.
+    """
+    kind = TensorClass.PREDICTION
+    copies = (
+        Tensor("embed_tokens.weight", kind, (vocab, hidden)),
+        Tensor("shared_head.head.weight", kind, (vocab, hidden)),
+    )
+    parts = (
+        *layer,
+        *norm("enorm", hidden),
+        *norm("hnorm", hidden),
+        *linear("eh_proj", hidden, 2 * hidden, kind),
+        *norm("shared_head.norm", hidden),
+        *(copies if own_ends else ()),
+    )
+    return prediction_tower(parts, count)
+
+
+def prediction_tower(parts: Iterable[Tensor], count: int) -> tuple[Tower, ...]:
+    """`count` times the tensors of one prediction layer, as a tower; nothing where there is none."""
+    if not count:
+        return ()
+    tensors = tuple(replace(part, kind=TensorClass.PREDICTION, count=part.count * count) for part in parts)
+    return (Tower(name=TOWER, tensors=tensors, layers=count),)

@@ -1,0 +1,54 @@
+"""A ModelSpec from a reader's layers, with the ends and sizes that most decoders write down alike."""
+
+from collections.abc import Sequence
+
+from model_catalog.blocks.ends import ends
+from model_catalog.fields import ConfigError, Fields
+from model_catalog.importers.common import max_context_of
+from model_catalog.spec import Layer, ModelSpec, Tower, run_length
+from model_catalog.tensors import Tensor
+
+
+def decoder(
+    f: Fields,
+    layers: list[Layer],
+    *,
+    tied: bool | None = None,
+    extra: tuple[Tensor, ...] = (),
+    towers: tuple[Tower, ...] = (),
+) -> ModelSpec:
+    """The spec of a decoder with one embedding, one final norm and one output head. `extra`: tensors beside them."""
+    hidden, vocab = f.whole("hidden_size"), f.whole("vocab_size")
+    tied = f.flag("tie_word_embeddings") if tied is None else tied
+    return ModelSpec(
+        model_type=f.model_type,
+        layers=run_length(layers),
+        hidden_size=hidden,
+        vocab_size=vocab,
+        max_context=max_context_of(f),
+        dtype="bf16",
+        tied_embeddings=tied,
+        tensors=(*ends(vocab, hidden, tied=tied), *extra),
+        towers=towers,
+    )
+
+
+def per_layer(f: Fields, name: str, layers: int, known: Sequence[str]) -> list[str] | None:
+    """A list of texts, one of `known` for each layer, or None where the config has none."""
+    stated = f.items(name, str)
+    if stated is None:
+        return None
+    if len(stated) != layers:
+        raise ConfigError(
+            f.path + name, f"{f.path}{name} names {len(stated):,} layers, but the model has {layers:,}."
+        )
+    if not set(stated) <= set(known):
+        raise f.error(name, f"one of {', '.join(known)} for each layer")
+    return stated
+
+
+def read_as(f: Fields, model_type: str) -> Fields:
+    """The same fields with the defaults of another model type's class."""
+    other = Fields(f.data, model_type, f.path)
+    other.doubts = f.doubts
+    return other
