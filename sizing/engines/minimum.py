@@ -1,0 +1,65 @@
+"""Engine `minimum`: what the architecture needs and no more (ENGINE_MEMORY section 1).
+
+Every full layer keeps every token, a window layer its window, a recurrent layer its state: the convolution's last
+kernel − 1 inputs and the recurrent state. Nothing is rounded to pages.
+"""
+
+from model_catalog.spec import (
+    Attention,
+    CompressedAttention,
+    CrossAttention,
+    Indexer,
+    LatentAttention,
+    Mixer,
+    Recurrent,
+)
+from sizing.cache import CacheCost, Growth
+from sizing.cache_formats import CacheFormats, compressed_bytes, latent_bytes, pair_bytes
+
+INDEX_SCALE_BLOCK = 128  # one fp32 scale for every 128 fp8 elements of an indexer key
+
+
+def mixer_cost(mixer: Mixer, formats: CacheFormats) -> CacheCost:
+    """What one layer's mixer keeps of one sequence."""
+    match mixer:
+        case Attention():
+            return _attention(mixer, formats)
+        case LatentAttention():
+            growth = Growth(latent_bytes(formats.key, mixer.latent_dim, mixer.rope_dim), mixer.window)
+            return CacheCost((growth, *indexer_growth(mixer.indexer)))
+        case CompressedAttention():
+            return _compressed(mixer, formats)
+        case CrossAttention():
+            each = pair_bytes(formats, mixer.kv_heads, mixer.head_dim, mixer.value_dim)
+            return CacheCost(fixed_kv=each * mixer.source_tokens)
+        case Recurrent():
+            return CacheCost(state=state_bytes(mixer, formats, mixer.conv_kernel - 1))
+
+
+def _attention(mixer: Attention, formats: CacheFormats) -> CacheCost:
+    if mixer.reuses_cache:
+        return CacheCost()
+    each = pair_bytes(formats, mixer.kv_heads, mixer.head_dim, mixer.value_dim)
+    return CacheCost((Growth(each, mixer.window or mixer.chunk), *indexer_growth(mixer.indexer)))
+
+
+def indexer_growth(indexer: Indexer | None, ratio: int = 1) -> tuple[Growth, ...]:
+    """The sparse-attention key: fp8 with fp32 scales, whatever the cache format, as the models' own code keeps it."""
+    if indexer is None:
+        return ()
+    scales = 4 * -(-indexer.head_dim // INDEX_SCALE_BLOCK)
+    return (Growth(indexer.key_heads * (indexer.head_dim + scales), every=ratio * indexer.pool),)
+
+
+def _compressed(mixer: CompressedAttention, formats: CacheFormats) -> CacheCost:
+    entry = compressed_bytes(formats.key, mixer.head_dim, mixer.rope_dim)
+    growths = [Growth(entry, mixer.window)]
+    if mixer.ratio:
+        growths += [Growth(entry, every=mixer.ratio), *indexer_growth(mixer.indexer, mixer.ratio)]
+    return CacheCost(tuple(growths))
+
+
+def state_bytes(mixer: Recurrent, formats: CacheFormats, columns: int) -> int:
+    """Convolution window of `columns` inputs and recurrent state of one layer and sequence."""
+    conv = mixer.conv_channels * columns * formats.conv_bytes
+    return conv + mixer.state_elements * formats.recurrent_bytes

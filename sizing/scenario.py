@@ -1,0 +1,164 @@
+"""Scenario: everything the user chose. The form, the URL, the command line and the tests all use this one model."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sizing.placement import Placement
+
+Engine = Literal["minimum", "transformers"]
+ENGINES: tuple[str, ...] = get_args(Engine)
+LONGEST_CONTEXT = 2**31 - 1
+LARGEST_BATCH = 2**20
+LARGEST_MEMORY = 2**50
+
+Count = Annotated[int, Field(ge=1, le=LARGEST_BATCH, strict=True)]
+GroupSize = Annotated[int, Field(ge=1, le=4096, strict=True)]
+Length = Annotated[int, Field(ge=1, le=LONGEST_CONTEXT, strict=True)]
+Size = Annotated[int, Field(ge=0, le=LARGEST_MEMORY, strict=True)]
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class ScenarioError(ValueError):
+    """A Scenario that cannot be. `field` is the field that caused it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.message = message
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KvFormats(_Part):
+    """Keys and values stored in different formats."""
+
+    k: Name
+    v: Name
+
+
+class StateFormats(_Part):
+    """Formats of the convolution window and of the recurrent state."""
+
+    conv: Name
+    recurrent: Name
+
+
+class Speculative(_Part):
+    """A draft: how it is made, how many tokens it proposes, and which model makes it."""
+
+    method: Name
+    tokens: Count = 1
+    model: Name | None = None
+
+
+class Lora(_Part):
+    """Adapter slots kept in memory."""
+
+    max_loras: Count
+    rank: Count
+
+
+class Scenario(_Part):
+    """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means."""
+
+    scenario_version: Literal[1] = 1
+    model: Name
+    weights: Name = "auto"
+    kv_dtype: Name | KvFormats = "auto"
+    state_dtype: Literal["auto"] | StateFormats = "auto"
+    engine: Engine = "minimum"
+    engine_version: Name | None = None
+    accelerator: Name | None = None
+    total_memory_bytes: Annotated[int, Field(ge=1, le=LARGEST_MEMORY, strict=True)] | None = None
+    other_memory_bytes: Size = 0
+    tensor_parallel: GroupSize = 1
+    pipeline_parallel: GroupSize = 1
+    data_parallel: GroupSize = 1
+    decode_context_parallel: GroupSize = 1
+    expert_parallel: bool = False
+    dp_attention: bool = False
+    context_length: Length | None = None
+    batch_size: Count = 1
+    max_model_len: Length | None = None
+    max_num_seqs: Count | None = None
+    max_num_batched_tokens: Length | None = None
+    block_size: Length | None = None
+    memory_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+    enforce_eager: bool | None = None
+    prefix_caching: bool | None = None
+    hybrid_kv_cache_manager: bool | None = None
+    chunked_prefill_size: Length | None = None
+    swa_full_tokens_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+    ubatch_size: Length | None = None
+    kv_unified: bool | None = None
+    flash_attention: bool | None = None
+    swa_full: bool | None = None
+    speculative: Speculative | None = None
+    lora: Lora | None = None
+    shared_prefix_tokens: Annotated[int, Field(ge=0, le=LONGEST_CONTEXT, strict=True)] = 0
+    available_kv_bytes: Size | None = None
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(
+            tensor_parallel=self.tensor_parallel,
+            pipeline_parallel=self.pipeline_parallel,
+            data_parallel=self.data_parallel,
+            decode_context_parallel=self.decode_context_parallel,
+            expert_parallel=self.expert_parallel,
+            dp_attention=self.dp_attention,
+        )
+
+
+def make_scenario(values: Mapping[str, Any]) -> Scenario:
+    """A Scenario from untrusted values. Raises ScenarioError: the first field at fault and a sentence about it."""
+    unknown = [name for name in values if name not in Scenario.model_fields]
+    if unknown:
+        raise ScenarioError(str(unknown[0])[:100], f'"{str(unknown[0])[:100]}" is not a field of a Scenario.')
+    try:
+        scenario = Scenario.model_validate(dict(values))
+    except ValidationError as error:
+        raise _first_fault(error) from None
+    if scenario.context_length is not None and scenario.shared_prefix_tokens > scenario.context_length:
+        raise ScenarioError(
+            "shared_prefix_tokens",
+            f"A shared prefix of {scenario.shared_prefix_tokens:,} tokens is longer than the "
+            f"{scenario.context_length:,} tokens of a sequence.",
+        )
+    return scenario
+
+
+def _first_fault(error: ValidationError) -> ScenarioError:
+    fault = error.errors(include_url=False)[0]
+    field = str(fault["loc"][0]) if fault["loc"] else "model"
+    value = repr(fault["input"])
+    shown = value if len(value) <= 60 else value[:57] + "..."
+    if fault["type"] == "missing":
+        return ScenarioError(field, f"{field} is missing.")
+    return ScenarioError(field, f"{field} is {shown}. {_needed(fault)}")
+
+
+def _needed(fault: Any) -> str:
+    """What the field accepts, as a sentence."""
+    context = fault.get("ctx", {})
+    match fault["type"]:
+        case "int_type" | "int_from_float" | "int_parsing":
+            return "A whole number is needed."
+        case "greater_than_equal":
+            return f"It must be at least {context['ge']:,}."
+        case "greater_than":
+            return f"It must be more than {context['gt']:,}."
+        case "less_than_equal":
+            return f"It can be at most {context['le']:,}."
+        case "bool_type" | "bool_parsing":
+            return "True or false is needed."
+        case "literal_error":
+            return f"It can be {context['expected']}."
+        case "string_type":
+            return "A text is needed."
+        case _:
+            return f"{fault['msg']}."
