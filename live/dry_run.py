@@ -200,10 +200,10 @@ def measure_cache(model: Any, batch: int, length: int, encoder_length: int | Non
     """
     inputs = _inputs(model, batch, length, encoder_length)
     output = _prefill(model, inputs)
-    cache = next((found for name in CACHE_OUTPUTS if (found := getattr(output, name, None)) is not None), None)
-    if cache is None:
+    kept = [name for name in CACHE_OUTPUTS if getattr(output, name, None) is not None]
+    if not kept:
         raise DryRunError(f"{type(model).__name__} returns no cache.")
-    tensors = tuple(_cache_tensors(cache))
+    tensors = tuple(_cache_tensors(getattr(output, kept[0]), kept[0]))
     encoder = getattr(output, "encoder_last_hidden_state", None)
     return CacheMeasurement(batch, length, None if encoder is None else encoder.shape[1], tensors)
 
@@ -245,7 +245,7 @@ def _last_logit(model: Any) -> dict[str, int]:
 @contextmanager
 def _stub_experts(model: torch.nn.Module) -> Iterator[None]:
     """Experts give back what they were given: routing needs values, and no cached shape depends on it."""
-    stubbed = [module for module in model.modules() if type(module).__name__.endswith("Experts")]
+    stubbed = [module for module in model.modules() if _is_experts(type(module).__name__)]
     for module in stubbed:
         module.forward = lambda hidden_states, *_, **__: torch.empty_like(hidden_states)  # type: ignore[method-assign]
     try:
@@ -255,11 +255,16 @@ def _stub_experts(model: torch.nn.Module) -> Iterator[None]:
             del module.forward
 
 
-def _cache_tensors(cache: Any) -> Iterator[CacheTensor]:
+def _is_experts(name: str) -> bool:
+    # JetMoE's parallel experts are projections inside attention: their output has another shape.
+    return name.endswith("Experts") and not name.endswith("ParallelExperts")
+
+
+def _cache_tensors(cache: Any, name: str) -> Iterator[CacheTensor]:
     """Each tensor once: keys and values that are one tensor are counted as one, a shared storage likewise."""
     seen: set[tuple[Any, ...]] = set()
     storages: set[int] = set()
-    for layer, kind, tensor in _walk(cache, -1, ""):
+    for layer, kind, tensor in _walk(cache, -1, name):
         storage = tensor.untyped_storage()
         view = (storage._cdata, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
         if view in seen:
