@@ -20,9 +20,9 @@ def cuda_from_driver(driver: MemoryFigure) -> MemoryFigure:
     """CUDA total of a discrete NVIDIA card: the driver's total less 384 MiB less 2 MiB for each GiB.
 
     The least-absolute-error line, rounded, through the 38 cards of 8 to 180 GiB with both readings on Linux
-    (gaps from 233 MiB on a V100 to 767 MiB on an A100 80 GB). Median error 54 MiB, largest 223 MiB. Drivers of
-    different years move a card's own total by up to 215 MiB, so a finer rule would fit noise. Windows leaves
-    nearly the whole driver total visible; its readings are not used.
+    (gaps from 233 MiB on a V100 to 767 MiB on an A100 80 GB). Median error 54 MiB, largest 223 MiB. Drivers
+    of different years move a card's own total by up to 215 MiB, so a finer rule would fit noise. Windows
+    leaves nearly the whole driver total visible; its readings are not used.
     """
     gap = CUDA_GAP_FIXED + driver.bytes * CUDA_GAP_PER_GIB // GIB
     error = CUDA_GAP_ERROR if driver.grade == "exact" else None
