@@ -33,8 +33,10 @@ def decoder(
     )
 
 
-def per_layer(f: Fields, name: str, layers: int, known: Sequence[str]) -> list[str] | None:
-    """A list of texts, one of `known` for each layer, or None where the config has none."""
+def per_layer(
+    f: Fields, name: str, layers: int, known: Sequence[str], *, kv: bool = True
+) -> list[str] | None:
+    """A list of texts, one for each layer, or None where the config has none; a text not in `known` is doubted."""
     stated = f.items(name, str)
     if stated is None:
         return None
@@ -42,8 +44,8 @@ def per_layer(f: Fields, name: str, layers: int, known: Sequence[str]) -> list[s
         raise ConfigError(
             f.path + name, f"{f.path}{name} names {len(stated):,} layers, but the model has {layers:,}."
         )
-    if not set(stated) <= set(known):
-        raise f.error(name, f"one of {', '.join(known)} for each layer")
+    for odd in sorted(set(stated) - set(known)):
+        f.doubt(name, f'"{odd[:40]}" layers are not understood; they are counted as "{known[0]}".', kv=kv)
     return stated
 
 
