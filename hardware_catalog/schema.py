@@ -30,8 +30,8 @@ class MemoryFigure(_Frozen):
     """A memory size with how sure it is.
 
     grade: "exact" for a reading (rounded as `error_bytes` says), "calibrated" for a rule that reproduces its
-    readings to the printed digit, "assumed" for any other rule. error_bytes is its
-    half-width: the printed rounding of a reading or the largest error of a rule on its readings; None where it is not known.
+    readings to the printed digit, "assumed" for any other rule. error_bytes is its half-width:
+    the printed rounding of a reading or the largest error of a rule on its readings, None if unknown.
     """
 
     bytes: int = Field(gt=0)
@@ -53,8 +53,8 @@ class Accelerator(_Frozen):
     """One accelerator.
 
     memory_driver_bytes is the total that the driver's own tool shows (nvidia-smi, rocm-smi);
-    memory_cuda_bytes is what CUDA, HIP or Metal offers a process, of which engines take their
-    fraction; memory_marketing_gb is the number on the box, decimal for some products and binary for others. tdp_w is watts.
+    memory_cuda_bytes is what CUDA, HIP or Metal offers a process, of which engines take their fraction;
+    memory_marketing_gb is the number on the box, decimal for some products and binary for others.
     """
 
     id: str = Field(min_length=1)
