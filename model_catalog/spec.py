@@ -89,7 +89,7 @@ class CrossAttention:
 
 
 RecurrentKind = Literal[
-    "mamba1", "mamba2", "gated_delta", "kda", "lightning", "short_conv", "rwkv", "xlstm", "rg_lru"
+    "mamba1", "mamba2", "gated_delta", "kda", "lightning", "short_conv", "cca", "rwkv", "xlstm", "rg_lru"
 ]
 
 
@@ -100,6 +100,8 @@ class Recurrent:
     conv: `conv_channels` channels of the last `conv_kernel` − 1 inputs. Of the channels, `groups` × `group_width`
     belong to groups that tensor parallelism may have to replicate (Mamba 2's B and C).
     recurrent: `state_elements` numbers, divided over `heads` heads.
+    `conv_dtype` is set where the model keeps its inputs in a format of its own (Inkling: fp32), `state_dtype` where the
+    config asks for one (mamba_ssm_cache_dtype); None leaves it to the engine.
     """
 
     kind: RecurrentKind
@@ -109,6 +111,8 @@ class Recurrent:
     conv_kernel: int = 1
     groups: int = 0
     group_width: int = 0
+    conv_dtype: str | None = None
+    state_dtype: str | None = None
 
 
 Mixer = Attention | LatentAttention | CompressedAttention | CrossAttention | Recurrent
