@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from model_catalog.fields import ConfigError, Fields
-from model_catalog.importers import encoder_decoder, latent, legacy, plain, recurrent, uneven, wrapped
+from model_catalog.importers import encoder_decoder, families, latent, legacy, plain, recurrent, uneven, wrapped
 from model_catalog.spec import ModelSpec
 
 Reader = Callable[[Fields], ModelSpec]
 READERS: dict[str, Reader] = {
-    **plain.READERS,
+    **families.READERS,
     **legacy.READERS,
     **uneven.READERS,
     **latent.READERS,
