@@ -21,6 +21,10 @@ def at_most(tokens: Tokens, limit: int | None) -> Tokens:
     return np.minimum(tokens, limit) if isinstance(tokens, np.ndarray) else min(tokens, limit)
 
 
+def not_negative(tokens: Tokens) -> Tokens:
+    return np.maximum(tokens, 0) if isinstance(tokens, np.ndarray) else max(tokens, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Growth:
     """`bytes` more for every `every` tokens, `ahead` tokens early, up to `limit` tokens."""
@@ -32,7 +36,14 @@ class Growth:
 
     def at(self, tokens: Tokens) -> Tokens:
         bounded = at_most(tokens, self.limit)
-        return self.bytes * (bounded if self.every == 1 else (bounded + self.ahead) // self.every)
+        return self._entries(bounded)
+
+    def shared(self, tokens: Tokens, prefix: int) -> Tokens:
+        """The part of `at` that lies in the sequence's first `prefix` tokens."""
+        return self._entries(not_negative(at_most(tokens, self.limit) - not_negative(tokens - prefix)))
+
+    def _entries(self, kept: Tokens) -> Tokens:
+        return self.bytes * (kept if self.every == 1 else (kept + self.ahead) // self.every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +61,19 @@ class CacheCost:
             grown = grown + growth.at(tokens)
         return grown + self.fixed_kv
 
-    def bytes(self, tokens: Tokens, batch: Tokens = 1) -> Tokens:
-        """Bytes of `batch` sequences of `tokens` tokens each; arrays broadcast."""
-        return (self.kv(tokens) + self.state) * batch
+    def batch_kv(self, tokens: Tokens, batch: Tokens = 1, prefix: int = 0) -> Tokens:
+        """Bytes of keys and values of `batch` sequences whose first `prefix` tokens are stored once; arrays broadcast."""
+        each = self.kv(tokens)
+        if not prefix:
+            return each * batch
+        once: Tokens = 0
+        for growth in self.growths:
+            once = once + growth.shared(tokens, prefix)
+        return (each - once) * batch + once
+
+    def bytes(self, tokens: Tokens, batch: Tokens = 1, prefix: int = 0) -> Tokens:
+        """Bytes of `batch` sequences of `tokens` tokens each, recurrent state included."""
+        return self.batch_kv(tokens, batch, prefix) + self.state * batch
 
     @property
     def fixed(self) -> int:

@@ -14,7 +14,16 @@ from model_catalog.spec import (
     Recurrent,
 )
 from sizing.cache import CacheCost, Growth
-from sizing.cache_formats import CacheFormats, compressed_bytes, latent_bytes, pair_bytes
+from sizing.cache_formats import (
+    LATENT_FORMATS,
+    CacheFormats,
+    cache_formats,
+    compressed_bytes,
+    latent_bytes,
+    pair_bytes,
+)
+from sizing.engines.rules import EngineRules
+from sizing.formats import FORMATS, TURBOQUANT
 
 INDEX_SCALE_BLOCK = 128  # one fp32 scale for every 128 fp8 elements of an indexer key
 
@@ -63,3 +72,15 @@ def state_bytes(mixer: Recurrent, formats: CacheFormats, columns: int) -> int:
     """Convolution window of `columns` inputs and recurrent state of one layer and sequence."""
     conv = mixer.conv_channels * columns * formats.conv_bytes
     return conv + mixer.state_elements * formats.recurrent_bytes
+
+
+RULES = EngineRules(
+    name="minimum",
+    version="1",
+    default_fraction=0.9,
+    holds_prediction=True,
+    formats=cache_formats,
+    mixer_cost=mixer_cost,
+    kv_dtypes=("auto", *FORMATS, *TURBOQUANT, *LATENT_FORMATS),
+    notes=("Activations, CUDA graphs and the runtime are not counted; they must fit in the share left outside.",),
+)

@@ -1,0 +1,58 @@
+"""Values in, a Report's or an error's dict out: what the command line and other programs call."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hardware_catalog import UnknownAccelerator, get_accelerator
+from hardware_catalog.schema import Accelerator
+from model_catalog.fields import ConfigError
+from model_catalog.files import is_path, read_file
+from model_catalog.lookup import UnknownModel, find_entry
+from model_catalog.spec import ModelSpec
+from sizing.placement import PlacementError
+from sizing.scenario import ScenarioError, make_scenario
+from sizing.size import size
+
+
+def answer(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The Report of a Scenario given as untrusted values, or {"error": {"field", "message"}}. Never raises for bad values."""
+    try:
+        scenario = make_scenario(values)
+        report = size(scenario, find_spec(scenario.model), find_accelerator(scenario.accelerator))
+    except (ScenarioError, PlacementError) as error:
+        return error_of(error.field, error.message)
+    except ConfigError as error:
+        return error_of("model", error.message)
+    return report.to_dict()
+
+
+def error_of(field: str, message: str) -> dict[str, Any]:
+    return {"error": {"field": field, "message": message}}
+
+
+def find_spec(model: str) -> ModelSpec:
+    """The spec of a catalog id, or of a file or folder on this machine. Raises ScenarioError or ConfigError."""
+    if is_path(model):
+        return _spec_of_file(model, Path(model).stat().st_mtime_ns if Path(model).exists() else 0)
+    try:
+        return find_entry(model).spec
+    except UnknownModel as error:
+        raise ScenarioError("model", str(error)) from None
+
+
+@cache
+def _spec_of_file(model: str, modified: int) -> ModelSpec:
+    """Read once for as long as the file does not change."""
+    return read_file(Path(model))
+
+
+def find_accelerator(accelerator: str | None) -> Accelerator | None:
+    """Raises ScenarioError for an id that the hardware catalog does not hold."""
+    if accelerator is None:
+        return None
+    try:
+        return get_accelerator(accelerator)
+    except UnknownAccelerator as error:
+        raise ScenarioError("accelerator", str(error)) from None

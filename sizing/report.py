@@ -1,0 +1,154 @@
+"""Report: everything the core says about one Scenario. Field names are DESIGN.md's; other programs rely on them."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sizing.scenario import Scenario
+
+Grade = Literal["exact", "calibrated", "assumed"]
+GRADES: tuple[Grade, ...] = ("exact", "calibrated", "assumed")
+State = Literal["fits", "tight", "short"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """Bytes by term. The terms + free + outside_budget = total; free is negative where the terms do not fit.
+
+    `outside_budget_bytes` is what the engine leaves alone, other processes' memory included. Without a known
+    memory size the last four are None.
+    """
+
+    weights_bytes: int
+    draft_bytes: int = 0
+    encoder_bytes: int = 0
+    kv_bytes: int = 0
+    state_bytes: int = 0
+    activation_bytes: int = 0
+    graph_bytes: int = 0
+    runtime_bytes: int = 0
+    free_bytes: int | None = None
+    outside_budget_bytes: int | None = None
+    total_bytes: int | None = None
+    available_kv_bytes: int | None = None
+
+    @property
+    def static_bytes(self) -> int:
+        """What is taken before the first request."""
+        return (
+            self.weights_bytes
+            + self.draft_bytes
+            + self.encoder_bytes
+            + self.activation_bytes
+            + self.graph_bytes
+            + self.runtime_bytes
+        )
+
+    @property
+    def cache_bytes(self) -> int:
+        return self.kv_bytes + self.state_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheReport:
+    """Cache of context_length × batch_size: the logical minimum of one copy, and what the engine's ranks reserve."""
+
+    logical_bytes: int
+    reserved_bytes: int
+    fixed_bytes_per_sequence: int
+    bytes_per_token: int
+    bytes_per_sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """What fits. None: no memory is known, or memory sets no limit (see the notes)."""
+
+    kv_tokens: int | None = None
+    num_blocks: int | None = None
+    max_concurrency: float | None = None
+    max_context_at_batch: int | None = None
+    max_batch_at_context: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A single change, what it gains per GPU, and whether the scenario fits with it."""
+
+    change: str
+    gain_bytes: int
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    state: State | None = None
+    fits: bool | None = None
+    short_by_bytes: int | None = None
+    remedies: tuple[Remedy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """What the engine prints at start-up; empty for engines that print nothing of the kind."""
+
+    model_loading_bytes: int | None = None
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """Filled by the roofline once it exists."""
+
+    prefill_seconds: float | None = None
+    decode_seconds_per_token: float | None = None
+    tokens_per_second: float | None = None
+    bound: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grades:
+    """How sure each term is."""
+
+    weights: Grade = "exact"
+    kv: Grade = "exact"
+    state: Grade = "exact"
+    activation: Grade = "assumed"
+    graphs: Grade = "assumed"
+    runtime: Grade = "assumed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All of the above for one Scenario, which is carried with every default resolved."""
+
+    scenario: Scenario
+    per_gpu: Footprint
+    cluster: Footprint
+    cache: CacheReport
+    capacity: Capacity
+    needed_kv_bytes_per_gpu: int
+    log: Log
+    verdict: Verdict
+    speed: Speed
+    grades: Grades
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able, in DESIGN.md's order."""
+        parts = {name: asdict(getattr(self, name)) for name in PARTS}
+        return {
+            "scenario": self.scenario.model_dump(mode="json"),
+            "per_gpu": parts["per_gpu"],
+            "cluster": parts["cluster"],
+            "cache": parts["cache"],
+            "capacity": parts["capacity"],
+            "needed_kv_bytes_per_gpu": self.needed_kv_bytes_per_gpu,
+            "log": parts["log"],
+            "verdict": parts["verdict"],
+            "speed": parts["speed"],
+            "grades": parts["grades"],
+            "notes": list(self.notes),
+        }
+
+
+PARTS = ("per_gpu", "cluster", "cache", "capacity", "log", "verdict", "speed", "grades")
