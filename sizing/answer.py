@@ -5,11 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from model_catalog.lookup import UnknownModel, find_entry
+
 from hardware_catalog import UnknownAccelerator, get_accelerator
 from hardware_catalog.schema import Accelerator
 from model_catalog.fields import ConfigError
 from model_catalog.files import is_path, read_file
-from model_catalog.lookup import UnknownModel, find_entry
 from model_catalog.spec import ModelSpec
 from sizing.placement import PlacementError
 from sizing.scenario import ScenarioError, make_scenario
@@ -17,7 +18,7 @@ from sizing.size import size
 
 
 def answer(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The Report of a Scenario given as untrusted values, or {"error": {"field", "message"}}. Never raises for bad values."""
+    """The Report of a Scenario given as untrusted values, or {"error": {"field", "message"}} for bad ones."""
     try:
         scenario = make_scenario(values)
         report = size(scenario, find_spec(scenario.model), find_accelerator(scenario.accelerator))

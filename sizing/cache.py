@@ -62,7 +62,7 @@ class CacheCost:
         return grown + self.fixed_kv
 
     def batch_kv(self, tokens: Tokens, batch: Tokens = 1, prefix: int = 0) -> Tokens:
-        """Bytes of keys and values of `batch` sequences whose first `prefix` tokens are stored once; arrays broadcast."""
+        """Keys and values of `batch` sequences whose first `prefix` tokens are stored once; arrays broadcast."""
         each = self.kv(tokens)
         if not prefix:
             return each * batch
@@ -113,7 +113,7 @@ def times(cost: CacheCost, count: int) -> CacheCost:
 
 
 def shared_out(cost: CacheCost, ranks: int) -> CacheCost:
-    """The part of the fullest of `ranks` ranks that share out the tokens of unlimited growth (decode context parallel)."""
+    """The fullest of `ranks` ranks that share out the tokens of unlimited growth (decode context parallel)."""
     growths = tuple(
         replace(growth, every=growth.every * ranks, ahead=growth.ahead + growth.every * (ranks - 1))
         if growth.limit is None

@@ -12,18 +12,15 @@ def most_sequences(bytes_of_one: int, pool: int) -> int | None:
     return pool // bytes_of_one if bytes_of_one else None
 
 
-def longest_context(bytes_at: Callable[[int], int], pool: int) -> int:
-    """The greatest length up to LONGEST_CONTEXT whose `bytes_at` fits `pool`; 0 where not even one token does.
+def longest_context(fits: Callable[[int], bool]) -> int:
+    """The greatest length up to LONGEST_CONTEXT that `fits`; 0 where not even one token does.
 
-    `bytes_at` never falls as the length grows, so bisection on the real curve is exact.
+    The need never falls as the length grows, so bisection on the real curve is exact.
     """
-    if bytes_at(1) > pool:
+    if not fits(1):
         return 0
-    fits, fails = 1, LONGEST_CONTEXT + 1
-    while fails - fits > 1:
-        middle = (fits + fails) // 2
-        if bytes_at(middle) <= pool:
-            fits = middle
-        else:
-            fails = middle
-    return fits
+    good, bad = 1, LONGEST_CONTEXT + 1
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good

@@ -17,18 +17,14 @@ def model_cost(spec: ModelSpec, rules: EngineRules, formats: CacheFormats) -> Ca
     )
 
 
-def stage_costs(
-    spec: ModelSpec, rules: EngineRules, formats: CacheFormats, placement: Placement
-) -> list[CacheCost]:
+def stage_costs(spec: ModelSpec, rules: EngineRules, formats: CacheFormats, placement: Placement) -> list[CacheCost]:
     """One rank of each pipeline stage (the tensor-parallel ranks of a stage hold equal shares)."""
     if placement.gpus == placement.data_parallel:
         return [model_cost(spec, rules, formats)]
     return [_stage_cost(layers, rules, formats, placement) for layers in stages(spec, placement)]
 
 
-def _stage_cost(
-    layers: Iterable[Layer], rules: EngineRules, formats: CacheFormats, placement: Placement
-) -> CacheCost:
+def _stage_cost(layers: Iterable[Layer], rules: EngineRules, formats: CacheFormats, placement: Placement) -> CacheCost:
     runs = [(layer, len(list(same))) for layer, same in groupby(layers)]
     return total(
         times(_rank_cost(mixer, rules, formats, placement), count) for layer, count in runs for mixer in layer.mixers

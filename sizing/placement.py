@@ -7,8 +7,8 @@ from model_catalog.spec import (
     Attention,
     CompressedAttention,
     CrossAttention,
-    Layer,
     LatentAttention,
+    Layer,
     Mixer,
     ModelSpec,
     Recurrent,
@@ -51,9 +51,7 @@ def stage_sizes(layers: int, stages: int) -> list[int]:
     Source: vLLM distributed/utils.py get_pp_indices; 61 layers over 4 stages are 15, 15, 16, 15.
     """
     if stages > layers:
-        raise PlacementError(
-            "pipeline_parallel", f"{layers} layers cannot be split over {stages} pipeline stages."
-        )
+        raise PlacementError("pipeline_parallel", f"{layers} layers cannot be split over {stages} pipeline stages.")
     sizes = [layers // stages] * stages
     for offset in range(layers % stages):
         sizes[-2 - offset] += 1

@@ -1,6 +1,7 @@
 """Size one Scenario: weights and cache on each GPU, what fits, and the verdict."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
@@ -10,7 +11,18 @@ from sizing.capacity import longest_context, most_sequences
 from sizing.costs import model_cost, stage_costs
 from sizing.engines import ENGINES, minimum
 from sizing.placement import check_placement
-from sizing.report import CacheReport, Capacity, Footprint, Grades, Log, Report, Speed, Verdict
+from sizing.report import (
+    CacheReport,
+    Capacity,
+    Footprint,
+    Grade,
+    Grades,
+    Log,
+    Report,
+    Speed,
+    State,
+    Verdict,
+)
 from sizing.resolve import notes_on, resolve
 from sizing.scenario import LONGEST_CONTEXT, Scenario
 from sizing.weights.ranks import rank_bytes
@@ -57,9 +69,9 @@ class Sized:
 
     def fits(self, tokens: int, replica_batch: int) -> bool:
         """Whether every rank holds `replica_batch` sequences of `tokens` tokens. Needs a known memory."""
-        return all(self._need(rank, tokens, replica_batch) <= (self.pool(rank) or 0) for rank in self.ranks)
+        return all(self.need(rank, tokens, replica_batch) <= (self.pool(rank) or 0) for rank in self.ranks)
 
-    def _need(self, rank: Rank, tokens: int, replica_batch: int) -> int:
+    def need(self, rank: Rank, tokens: int, replica_batch: int) -> int:
         return int(rank.cost.bytes(tokens, replica_batch, self.scenario.shared_prefix_tokens))
 
 
@@ -131,9 +143,7 @@ def _with_memory(sized: Sized, *, weights: int, kv: int, state: int) -> Footprin
     total, budget = sized.total_memory, sized.budget
     if total is None or budget is None:
         available = sized.scenario.available_kv_bytes
-        return Footprint(
-            weights_bytes=weights, kv_bytes=kv, state_bytes=state, available_kv_bytes=available
-        )
+        return Footprint(weights_bytes=weights, kv_bytes=kv, state_bytes=state, available_kv_bytes=available)
     available = sized.pool(Rank(weights, CacheCost()))
     return Footprint(
         weights_bytes=weights,
@@ -170,10 +180,8 @@ def _cluster(sized: Sized) -> Footprint:
         for rank in sized.ranks
         for _ in range(sized.scenario.tensor_parallel)
     ]
-    sums = {}
-    for field in fields(Footprint):
-        values = [getattr(footprint, field.name) for footprint in each]
-        sums[field.name] = None if None in values else sum(values)
+    columns = {field.name: [getattr(footprint, field.name) for footprint in each] for field in fields(Footprint)}
+    sums: dict[str, Any] = {name: None if None in values else sum(values) for name, values in columns.items()}
     return Footprint(**sums)
 
 
@@ -202,11 +210,7 @@ def _concurrency(pool: int, bytes_of_one: int) -> float:
 
 
 def _max_context(sized: Sized) -> int:
-    batch = sized.replica_batch
-    return min(
-        longest_context(lambda n, rank=rank: sized._need(rank, n, batch), sized.pool(rank) or 0)
-        for rank in sized.ranks
-    )
+    return longest_context(lambda tokens: sized.fits(tokens, sized.replica_batch))
 
 
 def _max_batch(sized: Sized) -> int | None:
@@ -228,20 +232,22 @@ def _verdict(sized: Sized, fullest: Footprint) -> Verdict:
     left = pool - fullest.cache_bytes
     if left < 0:
         return Verdict(state="short", fits=False, short_by_bytes=-left)
-    state = "tight" if left * TIGHT_SHARE < pool else "fits"
+    state: State = "tight" if left * TIGHT_SHARE < pool else "fits"
     return Verdict(state=state, fits=True, short_by_bytes=0)
 
 
 def _grades(spec: ModelSpec) -> Grades:
-    kv = "assumed" if any(doubt.touches_kv for doubt in spec.doubts) else "exact"
-    weights = "assumed" if any(doubt.touches_weights for doubt in spec.doubts) else "exact"
+    kv: Grade = "assumed" if any(doubt.touches_kv for doubt in spec.doubts) else "exact"
+    weights: Grade = "assumed" if any(doubt.touches_weights for doubt in spec.doubts) else "exact"
     return Grades(weights=weights, kv=kv, state=kv)
 
 
 def _memory_notes(sized: Sized) -> list[str]:
     if sized.total_memory is None:
         return ["No memory size is known, so nothing is said about what fits."]
-    notes = [] if sized.memory_is_exact else ["The accelerator's memory is not a reading; it follows from its marketed size."]
+    notes = []
+    if not sized.memory_is_exact:
+        notes.append("The accelerator's memory is not a reading; it follows from its marketed size.")
     if sized.scenario.engine == "minimum" and sized.scenario.available_kv_bytes is None:
         notes.append(f"The budget is {sized.scenario.memory_fraction:.0%} of the memory that the driver reports.")
     if _max_context(sized) >= LONGEST_CONTEXT:
