@@ -17,7 +17,8 @@ from model_catalog.tensors import Tensor
 class Indexer:
     """The key that sparse attention keeps per token to choose what to attend to (DeepSeek-V3.2 and later).
 
-    `pool` tokens share one key. A layer that reuses another layer's choice has no Indexer.
+    `pool` tokens share one key. A layer that reuses another layer's choice has no Indexer. `key_dtype` is set where
+    the model keeps the keys in a format of its own (dots 3: fp32).
     """
 
     head_dim: int
@@ -25,6 +26,7 @@ class Indexer:
     top_k: int
     pool: int = 1
     key_heads: int = 1
+    key_dtype: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from model_catalog.blocks.mixture import feed_forward
 from model_catalog.blocks.prediction import deepseek_prediction
 from model_catalog.fields import Fields
 from model_catalog.importers import latent_rules as rules
+from model_catalog.importers import latent_variants
 from model_catalog.importers.common import head_dim_of
 from model_catalog.importers.decoder import decoder, read_as
 from model_catalog.importers.latent_parts import (
@@ -176,4 +177,5 @@ READERS: dict[str, Callable[[Fields], ModelSpec]] = {
     "deepseek_v2": read_deepseek_v2,
     "deepseek_vl_v2": read_deepseek_vl_v2,
     "kimi_k2": read_kimi_k2,
+    **latent_variants.READERS,
 }
