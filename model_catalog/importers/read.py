@@ -5,8 +5,18 @@ from dataclasses import replace
 from typing import Any
 
 from model_catalog.fields import ConfigError, Fields
-from model_catalog.importers import encoder_decoder, families, latent, legacy, plain, recurrent, uneven, wrapped
+from model_catalog.importers import (
+    encoder_decoder,
+    families,
+    latent,
+    legacy,
+    plain,
+    recurrent,
+    uneven,
+    wrapped,
+)
 from model_catalog.spec import ModelSpec
+from model_catalog.towers.parts import decoder_part
 
 Reader = Callable[[Fields], ModelSpec]
 READERS: dict[str, Reader] = {
@@ -37,9 +47,10 @@ def read_config(config: Mapping[str, Any]) -> ModelSpec:
 def read_fields(f: Fields) -> ModelSpec:
     """The spec of one config object: by its own reader, by that of its text part, or as a plain decoder."""
     reader = READERS.get(f.model_type)
-    if reader:
+    if reader and not wrapped.names_decoder(f):
         return reader(f)
-    if isinstance(f.raw("text_config"), Mapping):
-        return wrapped.read_wrapped(f, read_fields)
+    text = decoder_part(f)
+    if text is not None:
+        return wrapped.read_wrapped(f, text, read_fields)
     f.doubt("model_type", f'"{f.model_type}" is not a model type that is known here; it is read as a plain decoder.')
     return plain.read_plain(f, plain.Family())

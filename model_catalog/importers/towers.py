@@ -1,12 +1,57 @@
 """Vision and audio towers and their projectors, by the model type that they belong to."""
 
+from model_catalog.blocks.vision import tower
 from model_catalog.fields import Fields
 from model_catalog.spec import Tower
+from model_catalog.tensors import TensorClass
+from model_catalog.towers import audio, clip_like, other_vision, projectors, qwen_like
+from model_catalog.towers.parts import decoder_part, tower_part
+
+VISION_READERS = {**clip_like.READERS, **qwen_like.READERS, **other_vision.READERS}
+# Where audio towers stand: Granite Speech says encoder_config.
+AUDIO_FIELDS = {"granite_speech": "encoder_config", "granite_speech_plus": "encoder_config"}
+# Nested parts beside vision and audio towers that hold weights and are not read.
+OTHER_PARTS = (
+    "vq_config",
+    "high_res_vision_config",
+    "qformer_config",
+    "word_timestamp_config",
+    "img_processor",
+)
 
 
 def read_towers(f: Fields) -> tuple[Tower, ...]:
     """Towers beside the decoder of the wrapping config `f`. One that is not understood is named, not counted."""
-    for field in ("vision_config", "audio_config"):
-        if f.raw(field) is not None:
-            f.doubt(field, f"The {field.split('_')[0]} tower is not counted.", kv=False)
-    return ()
+    for name in OTHER_PARTS:
+        if f.raw(name) is not None:
+            f.doubt(name, f"The weights of {name} are not counted.", kv=False)
+    audio_field = AUDIO_FIELDS.get(f.model_type, "audio_config")
+    return (
+        *_towers(f, "vision_config", TensorClass.VISION),
+        *_towers(f, audio_field, TensorClass.AUDIO),
+    )
+
+
+def _towers(f: Fields, name: str, kind: TensorClass) -> tuple[Tower, ...]:
+    """The encoder of one modality, and its projector."""
+    part = tower_part(f, name)
+    if part is None:
+        return ()
+    readers, known = (
+        (VISION_READERS, projectors.VISION) if kind is TensorClass.VISION else (audio.READERS, projectors.AUDIO)
+    )
+    read, project, text = readers.get(part.model_type), known.get(f.model_type), decoder_part(f)
+    what = kind.value
+    if read is None:
+        f.doubt(
+            name,
+            f'The {what} tower "{part.model_type}" is not known here; its weights are not counted.',
+            kv=False,
+        )
+        return ()
+    if project is None or text is None:
+        f.doubt(name, f"The projector between the {what} tower and the decoder is not counted.", kv=False)
+        return (read(part),)
+    tensors = project(f, part, text)
+    projector = tower(f"{what} projector", kind, f"{what}_projector", tensors)
+    return (read(part), projector) if tensors else (read(part),)
