@@ -48,6 +48,17 @@ class Fields:
         self._parts: Mapping[str, str] = known.get("parts", {})
         self._common = {own: common for common, own in self._aliases.items()}
 
+    def described(
+        self, names: Mapping[str, str] | None = None, defaults: Mapping[str, Any] | None = None
+    ) -> "Fields":
+        """The same object for a type that no class describes: its names (common name → its own) and defaults."""
+        other = Fields(self.data, self.model_type, self.path)
+        other.doubts = self.doubts
+        other._aliases = {**self._aliases, **(names or {})}
+        other._common = {own: common for common, own in other._aliases.items()}
+        other._defaults = {**self._defaults, **(defaults or {})}
+        return other
+
     def doubt(self, name: str, message: str, *, kv: bool = True, weights: bool = True) -> None:
         """Record what was assumed; the grade of what it touches drops."""
         self.doubts.append(Doubt(self.path + name, message, kv, weights))
