@@ -1,0 +1,79 @@
+"""Precision `auto` and the chosen precisions that leave embeddings, head, norms, router and vision in 16 bits."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from model_catalog.spec import ModelSpec, Quantization
+from model_catalog.tensors import Tensor
+from sizing.scenario import ScenarioError
+from sizing.weights.linears import has_experts, is_expert, is_linear
+from sizing.weights.packing import PACKED, PLAIN, Packing
+from sizing.weights.precisions import AUTO
+from sizing.weights.skipped import SkippedModules
+
+# How the tensor of this name, in the layer of this number (None outside the layers), is stored.
+Rule = Callable[[Tensor, int | None], Packing]
+HALF = PLAIN["bf16"]
+
+
+def checkpoint_rule(spec: ModelSpec, precision: str) -> Rule:
+    """The rule of a precision that is not a GGUF type."""
+    if precision == AUTO:
+        return _as_stored(spec, spec.quantization) if spec.quantization else _unpacked(usual_format(spec))
+    if precision in PLAIN:
+        return _unpacked(PLAIN[precision], minimum=PLAIN[precision].bits)
+    packing = PACKED[precision]
+    experts_only = precision == "mxfp4" and has_experts(spec)
+    packs = is_expert if experts_only else is_linear
+    return lambda tensor, layer: packing if packs(tensor) else own_format(tensor, HALF)
+
+
+def own_format(tensor: Tensor, usual: Packing, minimum: int = 16) -> Packing:
+    """The format that the checkpoint gives this tensor whatever the rest is in; packed ones only where asked for."""
+    if tensor.dtype is None:
+        return usual
+    own = PLAIN.get(tensor.dtype) or PACKED.get(tensor.dtype, usual)
+    return own if own.bits >= minimum else usual
+
+
+def usual_format(spec: ModelSpec) -> Packing:
+    """The format of what no quantiser touches."""
+    return PLAIN.get(spec.dtype, HALF)
+
+
+def _unpacked(usual: Packing, minimum: int = 0) -> Rule:
+    return lambda tensor, layer: own_format(tensor, usual, minimum)
+
+
+def _as_stored(spec: ModelSpec, quantization: Quantization) -> Rule:
+    """What the config's quantization says: packed linear layers but for the skipped ones."""
+    usual, packing = usual_format(spec), stored_packing(quantization)
+    skipped = SkippedModules(quantization.skipped)
+
+    def rule(tensor: Tensor, layer: int | None) -> Packing:
+        if tensor.dtype is not None:
+            return own_format(tensor, usual, 0)
+        if not is_linear(tensor) or module_name(tensor, layer) in skipped:
+            return usual
+        return packing
+
+    return rule
+
+
+def stored_packing(quantization: Quantization) -> Packing:
+    """The packing of a checkpoint's linear layers, with the group size it states."""
+    packing = PACKED.get(quantization.method)
+    if packing is None:
+        raise ScenarioError(
+            "weights",
+            f'The checkpoint is stored as "{quantization.method[:40]}", which is not known here; choose a precision.',
+        )
+    if quantization.group_size and packing.block_rows == 1 and packing.block_columns:
+        return replace(packing, block_columns=quantization.group_size)
+    return packing
+
+
+def module_name(tensor: Tensor, layer: int | None) -> str:
+    """The tensor's module as a checkpoint would name it, from "layers." on."""
+    name = tensor.name.removesuffix(".weight")
+    return name if layer is None else f"layers.{layer}.{name}"
