@@ -15,7 +15,7 @@ def derived_head_dim(f: Fields) -> int:
     if hidden % heads:
         raise ConfigError(
             f"{f.path}num_attention_heads",
-            f"{f.path}hidden_size {hidden:,} does not divide by num_attention_heads {heads:,}, and no head_dim is stated.",
+            f"{f.path}hidden_size {hidden:,} does not divide by num_attention_heads {heads:,}; head_dim is needed.",
         )
     return hidden // heads
 

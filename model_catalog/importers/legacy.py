@@ -1,4 +1,4 @@
-"""Decoders whose configs use older field names (GPT-2, Falcon, MPT, OPT, ...), as transformers 5.24.0 has them.
+"""Decoders whose configs use older field names (GPT-2, Falcon, MPT, OPT, ...), as transformers 5.24 has them.
 
 Only Falcon, DBRX, JetMoE and GPT-BigCode share key-value heads, and nearly all take head_dim from the width.
 """
@@ -227,9 +227,7 @@ def read_jetmoe(f: Fields) -> ModelSpec:
     """JetMoE has num_experts_per_tok query heads for each key-value head, whatever else the file says."""
     heads = f.whole("num_key_value_heads") * f.whole("num_experts_per_tok")
     data = {**f.data, "num_attention_heads": heads}
-    family = Family(
-        head_dim=lambda f: f.whole("kv_channels"), own_attention=jetmoe_attention, mixture=mixtral_experts
-    )
+    family = Family(head_dim=lambda f: f.whole("kv_channels"), own_attention=jetmoe_attention, mixture=mixtral_experts)
     own = Fields(data, f.model_type, f.path)
     own.doubts = f.doubts
     return read_plain(own, family)

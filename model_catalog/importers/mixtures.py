@@ -1,6 +1,6 @@
 """Mixtures of experts as plain decoders write them down: which layers are sparse, and how many experts of what width.
 
-A config says these things in a handful of ways, so a model type's mixture is `routed(...)` with the names of its fields.
+A config says these things in a handful of ways, so the mixture of a model type is `routed(...)` with its field names.
 """
 
 from collections.abc import Callable

@@ -10,9 +10,10 @@ from model_catalog.importers import (
     families,
     latent,
     legacy,
-    plain,
     recurrent,
+    remote_code,
     uneven,
+    unknown,
     wrapped,
 )
 from model_catalog.spec import ModelSpec
@@ -22,6 +23,7 @@ Reader = Callable[[Fields], ModelSpec]
 READERS: dict[str, Reader] = {
     **families.READERS,
     **legacy.READERS,
+    **remote_code.READERS,
     **uneven.READERS,
     **latent.READERS,
     **recurrent.READERS,
@@ -36,10 +38,10 @@ def read_config(config: Mapping[str, Any]) -> ModelSpec:
     """
     if not isinstance(config, Mapping):
         raise ConfigError("", "The file does not hold a JSON object.")
-    model_type = config.get("model_type")
-    if not isinstance(model_type, str):
-        raise ConfigError("model_type", "model_type is missing, so the kind of model is not known.")
+    model_type, guessed = unknown.model_type_of(config, READERS)
     f = Fields(config, model_type)
+    if guessed:
+        f.doubt("model_type", f'model_type is missing; "{model_type[:60]}" is taken from architectures.')
     spec = read_fields(f)
     return replace(spec, doubts=tuple(dict.fromkeys(f.doubts)))
 
@@ -52,5 +54,4 @@ def read_fields(f: Fields) -> ModelSpec:
     text = decoder_part(f)
     if text is not None:
         return wrapped.read_wrapped(f, text, read_fields)
-    f.doubt("model_type", f'"{f.model_type}" is not a model type that is known here; it is read as a plain decoder.')
-    return plain.read_plain(f, plain.Family())
+    return unknown.read_unknown(f)
