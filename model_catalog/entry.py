@@ -47,8 +47,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Entry:
-    """A checkpoint. `released` (YYYY-MM-DD or YYYY-MM) is the day its repository appeared on the Hub, by llmfit
-    1.1.17, or the month in its name. Without one, `sorted_as` places it among its generation and is not shown."""
+    """A checkpoint. `released` (YYYY-MM-DD or YYYY-MM) is the day its repository appeared on the Hub, as llmfit
+    1.1.17 lists it, or the month in its name. Without one, `sorted_as` places it among its generation and is not
+    shown. `licence` is the Hub's licence tag, from the same list.
+    """
 
     id: str
     provenance: Provenance
