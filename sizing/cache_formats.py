@@ -77,7 +77,7 @@ def latent_bytes(name: str, latent_dim: int, rope_dim: int) -> int:
 
 
 def compressed_bytes(name: str, head_dim: int, rope_dim: int) -> int:
-    """One raw or compressed entry of DeepSeek-V4: fp8 with a scale byte per 64 (padded to 8) and a 16-bit rotary part."""
+    """One raw or compressed entry of DeepSeek-V4: fp8 with a scale byte per 64 (padded to 8) and 16-bit rotary part."""
     if name not in LATENT_FORMATS:
         return _row(_plain(name), 1, head_dim)
     plain = head_dim - rope_dim

@@ -1,25 +1,32 @@
-"""The solved questions: how many sequences of a length fit a pool, and how long a batch of sequences may be."""
+"""The solved questions: how many sequences of a length fit, and how long a batch of sequences may be.
+
+The need never falls as the length or the number grows, so bisection on the engine's real curve is exact.
+"""
 
 from collections.abc import Callable
 
-from sizing.scenario import LONGEST_CONTEXT
-
-
-def most_sequences(bytes_of_one: int, pool: int) -> int | None:
-    """Sequences that fit `pool` bytes. None where a sequence keeps nothing, so that memory sets no limit."""
-    if pool < 0:
-        return 0
-    return pool // bytes_of_one if bytes_of_one else None
+from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT
 
 
 def longest_context(fits: Callable[[int], bool]) -> int:
-    """The greatest length up to LONGEST_CONTEXT that `fits`; 0 where not even one token does.
+    """The greatest length up to LONGEST_CONTEXT that `fits`; 0 where not even one token does."""
+    return _greatest(fits, LONGEST_CONTEXT)
 
-    The need never falls as the length grows, so bisection on the real curve is exact.
-    """
+
+def most_sequences(fits: Callable[[int], bool]) -> int | None:
+    """The greatest number of sequences that `fits`; None where even LARGEST_BATCH of them do."""
+    most = _greatest(fits, LARGEST_BATCH)
+    return None if most == LARGEST_BATCH else most
+
+
+def _greatest(fits: Callable[[int], bool], most: int) -> int:
+    """The greatest n of 0 … most that fits, where all below one that fits fit too. Doubling first keeps it short."""
     if not fits(1):
         return 0
-    good, bad = 1, LONGEST_CONTEXT + 1
+    good = 1
+    while good < most and fits(min(2 * good, most)):
+        good = min(2 * good, most)
+    bad = min(2 * good, most + 1) if good < most else most + 1
     while bad - good > 1:
         middle = (good + bad) // 2
         good, bad = (middle, bad) if fits(middle) else (good, middle)

@@ -1,38 +1,35 @@
 """Fill in what a Scenario leaves open, and say which of its wishes are unusual."""
 
 from model_catalog.spec import ModelSpec
-from sizing.engines import ENGINES
+from sizing.cache_formats import CacheFormats
 from sizing.scenario import LONGEST_CONTEXT, KvFormats, Scenario
 
 DEFAULT_CONTEXT = 8192
 
 
-def resolve(scenario: Scenario, spec: ModelSpec) -> Scenario:
+def resolve(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, *, version: str, fraction: float) -> Scenario:
     """The same Scenario with the defaults of the model and the engine put in."""
-    rules = ENGINES[scenario.engine]
-    longest = scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT
-    formats = rules.formats(scenario, spec)
+    longest = min(scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT, LONGEST_CONTEXT)
     same = formats.key == formats.value
     return scenario.model_copy(
         update={
-            "max_model_len": min(longest, LONGEST_CONTEXT),
+            "max_model_len": longest,
             "context_length": scenario.context_length or min(DEFAULT_CONTEXT, longest),
-            "engine_version": scenario.engine_version or rules.version,
+            "engine_version": scenario.engine_version or version,
             "kv_dtype": formats.key if same else KvFormats(k=formats.key, v=formats.value),
-            "memory_fraction": scenario.memory_fraction or rules.default_fraction,
+            "memory_fraction": scenario.memory_fraction or fraction,
         }
     )
 
 
-def notes_on(scenario: Scenario, spec: ModelSpec) -> list[str]:
-    """Sentences about a resolved Scenario: assumptions, and wishes beyond the model's own limits."""
-    rules = ENGINES[scenario.engine]
+def notes_on(scenario: Scenario, spec: ModelSpec, version: str) -> list[str]:
+    """Sentences about a resolved Scenario: what was assumed, and wishes beyond the model's own limits."""
     notes = [doubt.message for doubt in spec.doubts]
     context = scenario.context_length or 0
     if spec.max_context and context > spec.max_context:
         notes.append(f"{context:,} tokens are more than the {spec.max_context:,} this model was made for.")
     if spec.max_context is None:
         notes.append("The config states no longest context.")
-    if scenario.engine_version != rules.version:
-        notes.append(f"The rules used are those of {rules.name} {rules.version}.")
-    return [*notes, *rules.notes]
+    if scenario.engine_version != version:
+        notes.append(f"The rules used are those of {scenario.engine} {version}.")
+    return notes

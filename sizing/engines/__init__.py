@@ -1,6 +1,6 @@
-"""One module an engine: how it lays out the cache and what share of a GPU's memory it may use."""
+"""One module an engine: how it lays out the cache, what it budgets, what it prints."""
 
 from sizing.engines import minimum, transformers
-from sizing.engines.rules import EngineRules
+from sizing.engines.plan import Engine
 
-ENGINES: dict[str, EngineRules] = {rules.name: rules for rules in (minimum.RULES, transformers.RULES)}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (minimum.ENGINE, transformers.ENGINE)}

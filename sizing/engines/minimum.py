@@ -4,6 +4,9 @@ Every full layer keeps every token, a window layer its window, a recurrent layer
 kernel − 1 inputs and the recurrent state. Nothing is rounded to pages.
 """
 
+from dataclasses import replace
+
+from hardware_catalog.schema import Accelerator
 from model_catalog.spec import (
     Attention,
     CompressedAttention,
@@ -11,6 +14,7 @@ from model_catalog.spec import (
     Indexer,
     LatentAttention,
     Mixer,
+    ModelSpec,
     Recurrent,
 )
 from sizing.cache import CacheCost, Growth
@@ -22,8 +26,10 @@ from sizing.cache_formats import (
     latent_bytes,
     pair_bytes,
 )
-from sizing.engines.rules import EngineRules
+from sizing.engines.plan import Engine, EnginePlan
+from sizing.engines.simple import SimpleRules, plan_simple
 from sizing.formats import FORMATS, TURBOQUANT
+from sizing.scenario import Scenario
 
 INDEX_SCALE_BLOCK = 128  # one fp32 scale for every 128 fp8 elements of an indexer key
 
@@ -74,13 +80,30 @@ def state_bytes(mixer: Recurrent, formats: CacheFormats, columns: int) -> int:
     return conv + mixer.state_elements * formats.recurrent_bytes
 
 
-RULES = EngineRules(
+RULES = SimpleRules(
     name="minimum",
     version="1",
-    default_fraction=0.9,
+    fraction=0.9,
     holds_prediction=True,
     formats=cache_formats,
     mixer_cost=mixer_cost,
-    kv_dtypes=("auto", *FORMATS, *TURBOQUANT, *LATENT_FORMATS),
     notes=("Activations, CUDA graphs and the runtime are not counted; they must fit in the share left outside.",),
+)
+
+
+def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
+    """What the architecture needs, in a labelled share of the memory that the driver reports."""
+    planned = plan_simple(scenario, spec, accelerator, RULES)
+    if planned.total_memory is None or scenario.available_kv_bytes is not None:
+        return planned
+    share = f"The budget is {planned.scenario.memory_fraction:.0%} of the memory that the driver reports."
+    return replace(planned, notes=(*planned.notes, share))
+
+
+ENGINE = Engine(
+    name="minimum",
+    label="What the architecture needs",
+    versions=(RULES.version,),
+    kv_dtypes=("auto", *FORMATS, *TURBOQUANT, *LATENT_FORMATS),
+    plan=plan,
 )

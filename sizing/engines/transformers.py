@@ -6,6 +6,7 @@ tensor has the dtype the model runs in but for recurrent states that the model r
 
 from dataclasses import replace
 
+from hardware_catalog.schema import Accelerator
 from model_catalog.spec import (
     Attention,
     CompressedAttention,
@@ -18,7 +19,8 @@ from model_catalog.spec import (
 )
 from sizing.cache import CacheCost, Growth
 from sizing.cache_formats import CacheFormats, cache_formats, latent_bytes, pair_bytes
-from sizing.engines.rules import EngineRules
+from sizing.engines.plan import Engine, EnginePlan
+from sizing.engines.simple import SimpleRules, plan_simple
 from sizing.formats import format_named
 from sizing.scenario import Scenario, ScenarioError
 
@@ -85,13 +87,20 @@ def _state(mixer: Recurrent, formats: CacheFormats) -> int:
     return conv + mixer.state_elements * formats.recurrent_bytes
 
 
-RULES = EngineRules(
+RULES = SimpleRules(
     name="transformers",
     version="5.24.0",
-    default_fraction=1.0,
+    fraction=1.0,
     holds_prediction=False,
     formats=formats,
     mixer_cost=mixer_cost,
-    kv_dtypes=RUNS_IN,
     notes=("transformers sets no budget: the cache grows until memory is full. Temporary copies are not counted.",),
 )
+
+
+def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
+    """A model loaded and run with the library alone, in all the memory that the driver reports."""
+    return plan_simple(scenario, spec, accelerator, RULES)
+
+
+ENGINE = Engine(name="transformers", label="Transformers", versions=(RULES.version,), kv_dtypes=RUNS_IN, plan=plan)

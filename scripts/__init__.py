@@ -1,0 +1,1 @@
+"""Benchmarks, fits and full sweeps that are run by hand, with their committed results."""

@@ -1,0 +1,90 @@
+"""Time what should be fast against a floor measured in the same run: `python -m scripts.benchmark`.
+
+Each line shows the measured time, the floor it is held to, their ratio and the ratio aimed for.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+from model_catalog.lookup import find_entry
+from sizing.costs import model_cost
+from sizing.engines import minimum
+from sizing.scenario import make_scenario
+
+CELLS = 1000
+WINDOWED, HYBRID = "google/gemma-3-27b-it", "Qwen/Qwen3-Next-80B-A3B-Instruct"
+
+
+def timed(work: Callable[[], object], repeats: int = 7) -> float:
+    """Median seconds of `work`."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return median(seconds)
+
+
+def show(name: str, seconds: float, floor: float, aim: float) -> None:
+    ratio = seconds / floor
+    print(f"{name:<58}{seconds * 1e3:>10.1f} ms{floor * 1e3:>10.1f} ms{ratio:>8.2f}×   aim ≤ {aim}×")
+
+
+def million_cells() -> None:
+    """One million batch × context cells against one numpy multiply of that size."""
+    tokens = np.linspace(1, 1_000_000, CELLS, dtype=np.int64)[:, None]
+    batch = np.arange(1, CELLS + 1, dtype=np.int64)[None, :]
+    left, right = np.broadcast_arrays(tokens, batch)
+    left, right = left.copy(), right.copy()
+    floor = timed(lambda: left * right)
+    for name in (WINDOWED, HYBRID):
+        spec = find_entry(name).spec
+        formats = minimum.RULES.formats(make_scenario({"model": name}), spec)
+        cost = model_cost(spec, minimum.mixer_cost, formats)
+        show(f"one million cells, {name}", timed(partial(cost.bytes, tokens, batch)), floor, 20)
+
+
+def cold_command_line() -> None:
+    """`python -m sizing` from cold against importing pydantic and numpy."""
+
+    def run(*arguments: str) -> None:
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    floor = timed(lambda: run("-c", "import pydantic, numpy"))
+    model = ("--model", "meta-llama/Llama-3.1-8B-Instruct", "--accelerator", "h100-sxm5-80gb")
+    show("python -m sizing, cold", timed(lambda: run("-m", "sizing", *model)), floor, 1.5)
+
+
+def json_lines(count: int = 300) -> None:
+    """Scenarios a second through --jsonl, start-up included."""
+    models = ["meta-llama/Llama-3.1-8B-Instruct", WINDOWED, HYBRID, "deepseek-ai/DeepSeek-V3"]
+    lines = [
+        json.dumps({"model": models[i % 4], "accelerator": "h100-sxm5-80gb", "tensor_parallel": 2, "batch_size": i + 1})
+        for i in range(count)
+    ]
+    start = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "sizing", "--jsonl"],
+        input="\n".join(lines),
+        text=True,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    print(f"{'scenarios a second through --jsonl':<58}{count / (time.perf_counter() - start):>10.0f}      aim ≥ 20")
+
+
+def main() -> None:
+    million_cells()
+    cold_command_line()
+    json_lines()
+
+
+if __name__ == "__main__":
+    main()

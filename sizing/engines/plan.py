@@ -1,0 +1,99 @@
+"""What an engine makes of one Scenario: its ranks, their cache and pool, and what it prints."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hardware_catalog.schema import Accelerator
+from model_catalog.spec import ModelSpec
+from sizing.cache import Tokens
+from sizing.report import Grades, Log
+from sizing.scenario import Scenario
+
+
+class RankCache(Protocol):
+    """What sequences take on one rank by the engine's own rule. `tokens` and `batch` are numbers or arrays.
+
+    `kv` and `state` are what the engine sets aside when it admits the batch; `live` what the batch then uses;
+    `need` the smallest pool that admits it, which is more where pools are split by a fixed share or rounded.
+    """
+
+    def kv(self, tokens: Tokens, batch: Tokens) -> Tokens: ...
+
+    def state(self, tokens: Tokens, batch: Tokens) -> Tokens: ...
+
+    def live(self, tokens: Tokens, batch: Tokens) -> Tokens: ...
+
+    def need(self, tokens: Tokens, batch: Tokens) -> Tokens: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankPlan:
+    """One GPU of a pipeline stage. `available` is what is left for the cache, `usable` the part that sequences get.
+
+    Both are None where no memory is known, and negative where the rest alone exceeds the budget.
+    """
+
+    weights: int
+    cache: RankCache
+    draft: int = 0
+    encoder: int = 0
+    activation: int = 0
+    graphs: int = 0
+    runtime: int = 0
+    available: int | None = None
+    usable: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """The figures of the start-up log. None where no memory is known or memory sets no limit."""
+
+    kv_tokens: int | None = None
+    num_blocks: int | None = None
+    max_concurrency: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnginePlan:
+    """A resolved Scenario with all that its questions are answered from; one RankPlan a pipeline stage.
+
+    `budget` is what the engine may use of each GPU's `total_memory`. Batches are those of one data-parallel replica.
+    `needed_kv_bytes` is what one sequence of max_model_len needs on the fullest rank, as the engine checks it.
+    """
+
+    scenario: Scenario
+    spec: ModelSpec
+    ranks: tuple[RankPlan, ...]
+    needed_kv_bytes: int
+    total_memory: int | None = None
+    budget: int | None = None
+    printed: Printed = field(default_factory=Printed)
+    log: Log = field(default_factory=Log)
+    grades: Grades = field(default_factory=Grades)
+    notes: tuple[str, ...] = ()
+
+    def fits(self, tokens: int, replica_batch: int) -> bool:
+        """Whether every rank holds `replica_batch` sequences of `tokens` tokens; False where no memory is known."""
+        return all(
+            rank.usable is not None and rank.cache.need(tokens, replica_batch) <= rank.usable for rank in self.ranks
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """An engine as the core sees it.
+
+    `plan` raises ScenarioError or PlacementError for settings that the engine rejects at start-up, each with the
+    field at fault and the engine's reason. `kv_dtypes` are the names its own option takes.
+    """
+
+    name: str
+    label: str
+    versions: tuple[str, ...]
+    kv_dtypes: tuple[str, ...]
+    plan: Callable[[Scenario, ModelSpec, Accelerator | None], EnginePlan]
+
+    @property
+    def newest(self) -> str:
+        return self.versions[-1]

@@ -1,0 +1,30 @@
+"""The memory of one GPU and the share of it that an engine may use."""
+
+from dataclasses import dataclass
+
+from hardware_catalog.schema import MemoryFigure
+from sizing.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of one GPU; None where no size is known."""
+
+    total: int | None
+    budget: int | None
+    notes: tuple[str, ...] = ()
+
+
+def memory_of(scenario: Scenario, figure: MemoryFigure | None) -> Memory:
+    """The scenario's own figure if it has one, else `figure`. The budget is memory_fraction of it, rounded down.
+
+    Other processes' memory comes out of the budget only as far as it does not fit beside it.
+    """
+    total = scenario.total_memory_bytes or (figure.bytes if figure else None)
+    if total is None:
+        return Memory(None, None, ("No memory size is known, so nothing is said about what fits.",))
+    share = int(total * (scenario.memory_fraction or 1))
+    notes = []
+    if scenario.total_memory_bytes is None and figure and figure.grade != "exact":
+        notes.append(f"The accelerator's memory is not a reading: {figure.source}")
+    return Memory(total, min(share, max(0, total - scenario.other_memory_bytes)), tuple(notes))
