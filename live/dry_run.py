@@ -16,8 +16,8 @@ from typing import Any
 import torch
 import transformers
 from transformers import PreTrainedConfig
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto import modeling_auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from live.meta_ops import MetaOps
 
@@ -101,15 +101,14 @@ def _without_quantization(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config_class(fields: Mapping[str, Any]) -> type[PreTrainedConfig]:
-    """By `model_type`; a type unknown to transformers is read as the library class that `architectures` names."""
+    """By `model_type`; a type that transformers lacks, or that has no place for `text_config`, by `architectures`."""
     model_type = fields.get("model_type")
-    if model_type in CONFIG_MAPPING:
-        found: type[PreTrainedConfig] = CONFIG_MAPPING[model_type]
-        return found
-    for name in _architectures(fields):
-        model_class = getattr(transformers, name, None)
-        if model_class is not None and getattr(model_class, "config_class", None) is not None:
-            return model_class.config_class  # type: ignore[no-any-return]
+    by_type = [CONFIG_MAPPING[model_type]] if isinstance(model_type, str) and model_type in CONFIG_MAPPING else []
+    named = [getattr(transformers, name, None) for name in _architectures(fields)]
+    by_name = [cls for model in named if (cls := getattr(model, "config_class", None)) is not None]
+    for config_class in [*by_type, *by_name]:
+        if "text_config" not in fields or config_class.sub_configs:
+            return config_class  # type: ignore[no-any-return]
     raise DryRunError(f"model_type {model_type!r} is not in transformers {transformers.__version__}.")
 
 
@@ -227,7 +226,7 @@ def _inputs(model: Any, batch: int, length: int, encoder_length: int | None) -> 
     tokens = torch.zeros((batch, length), dtype=torch.int64, device="meta")
     config = model.config
     if not config.is_encoder_decoder:
-        return {"input_ids": tokens} | _last_logit(model)
+        return {"input_ids": tokens}
     if model.main_input_name == "input_features":
         frames = 2 * config.max_source_positions
         shape = (batch, config.num_mel_bins, frames)
@@ -235,11 +234,6 @@ def _inputs(model: Any, batch: int, length: int, encoder_length: int | None) -> 
         return {"input_features": features, "decoder_input_ids": tokens}
     source = torch.zeros((batch, encoder_length or length), dtype=torch.int64, device="meta")
     return {"input_ids": source, "decoder_input_ids": tokens}
-
-
-def _last_logit(model: Any) -> dict[str, int]:
-    code = type(model).forward.__code__
-    return {"logits_to_keep": 1} if "logits_to_keep" in code.co_varnames else {}
 
 
 @contextmanager

@@ -65,6 +65,8 @@ STAND_INS: dict[Any, Callable[..., Any]] = {
     # Checks pass (`all`) and exceptions are absent (`any`), as for ordinary text.
     aten.all.default: _always(True),
     aten.any.default: _always(False),
+    aten._is_all_true.default: _always(True),
+    aten._is_any_true.default: _always(False),
     aten.equal.default: lambda *_, **__: True,
 }
 
@@ -77,8 +79,11 @@ def _has_mask(indices: Sequence[torch.Tensor | None]) -> bool:
     return any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in indices)
 
 
-class MetaOps(TorchDispatchMode):
+class MetaOps(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Context in which operations on meta tensors that need values give a stand-in of a fixed shape."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
