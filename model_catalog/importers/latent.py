@@ -12,8 +12,8 @@ from model_catalog.blocks.linear import linear, norm
 from model_catalog.blocks.mixture import feed_forward
 from model_catalog.blocks.prediction import deepseek_prediction
 from model_catalog.fields import Fields
+from model_catalog.importers import compressed, glm5_next, latent_variants
 from model_catalog.importers import latent_rules as rules
-from model_catalog.importers import latent_variants
 from model_catalog.importers.common import head_dim_of
 from model_catalog.importers.decoder import decoder, read_as
 from model_catalog.importers.latent_parts import (
@@ -107,9 +107,7 @@ FAMILIES: dict[str, Family] = {
     "deepseek_v3": Family(),
     "sarvam_mla": Family(),
     "mistral4": Family(),
-    "deepseek_v32": Family(
-        mixtures=rules.stated_mixtures(rules.after_first_dense), indexers=rules.every_layer
-    ),
+    "deepseek_v32": Family(mixtures=rules.stated_mixtures(rules.after_first_dense), indexers=rules.every_layer),
     "glm_moe_dsa": Family(
         mixtures=rules.stated_mixtures(rules.after_first_dense),
         indexers=rules.indexer_layers,
@@ -178,4 +176,6 @@ READERS: dict[str, Callable[[Fields], ModelSpec]] = {
     "deepseek_vl_v2": read_deepseek_vl_v2,
     "kimi_k2": read_kimi_k2,
     **latent_variants.READERS,
+    **compressed.READERS,
+    **glm5_next.READERS,
 }

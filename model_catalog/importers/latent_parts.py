@@ -27,9 +27,12 @@ def mixer_of(f: Fields) -> LatentAttention:
     )
 
 
-def indexer_of(f: Fields) -> Indexer:
+def indexer_of(f: Fields, *, pool: int = 1) -> Indexer:
     return Indexer(
-        head_dim=f.whole("index_head_dim"), heads=f.whole("index_n_heads"), top_k=f.whole("index_topk")
+        head_dim=f.whole("index_head_dim"),
+        heads=f.whole("index_n_heads"),
+        top_k=f.whole("index_topk"),
+        pool=pool,
     )
 
 

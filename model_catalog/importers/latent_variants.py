@@ -52,8 +52,7 @@ def _longcat_layer(f: Fields) -> Layer:
     routed, idle = f.whole("n_routed_experts", minimum=0), f.whole("zero_expert_num", 0, minimum=0)
     mixer = mixer_of(f)
     halves = [
-        (*attention_tensors(f, mixer), *dense(hidden, dense_size, prefix="mlps"), *two_norms(f, False))
-        for _ in "12"
+        (*attention_tensors(f, mixer), *dense(hidden, dense_size, prefix="mlps"), *two_norms(f, False)) for _ in "12"
     ]
     return Layer(
         mixers=(mixer, mixer),
@@ -75,9 +74,7 @@ def read_mistral_large4(f: Fields) -> ModelSpec:
     mixtures = rules.stated_mixtures(rules.after_first_dense)(f, layers)
     owns_indexer = rules.indexer_layers(f, layers)
     rotated, sources = _rotated_layers(f, layers), _source_layers(f, layers)
-    built = [
-        _large4_layer(f, mixtures[i], owns_indexer[i], rotated[i], sources[i] != i) for i in range(layers)
-    ]
+    built = [_large4_layer(f, mixtures[i], owns_indexer[i], rotated[i], sources[i] != i) for i in range(layers)]
     return decoder(f, built, extra=small("model.rotary_emb.alpha", f.whole("qk_rope_head_dim") // 2))
 
 
@@ -100,9 +97,7 @@ def _source_layers(f: Fields, layers: int) -> list[int]:
     if len(stated) != layers or any(
         not 0 <= source <= i or stated[source] != source for i, source in enumerate(stated)
     ):
-        raise f.error(
-            "kv_source_layers", f"the index of a layer that owns its cache, for each of {layers:,} layers"
-        )
+        raise f.error("kv_source_layers", f"the index of a layer that owns its cache, for each of {layers:,} layers")
     return stated
 
 
@@ -180,20 +175,14 @@ def _dots3_kinds(f: Fields, layers: int) -> list[str]:
 def _dots3_layer(f: Fields, index: int, kind: str, mixture: bool) -> Layer:
     own = _dots3_fields(f, index, kind)
     hidden = f.whole("hidden_size")
-    window = (
-        f.whole("sliding_window", f.whole("sliding_window_size", 512))
-        if kind == "sliding_attention"
-        else None
-    )
+    window = f.whole("sliding_window", f.whole("sliding_window_size", 512)) if kind == "sliding_attention" else None
     indexer = replace(indexer_of(f), key_dtype="fp32") if kind == "indexed_attention" else None
     mixer = replace(mixer_of(own), window=window, indexer=indexer)
     part = FeedForward(intermediate=f.whole("intermediate_size"))
     if mixture:
         shared = f.whole("moe_shared_expert_intermediate_size", f.whole("shared_experts_intermediate_size"))
         part = replace(mixture_of(f), shared_intermediate=shared * f.whole("n_shared_experts"))
-    gate = linear(
-        "self_attn.g_proj", mixer.heads, hidden, TensorClass.ATTENTION, Shard.COLUMN, units=mixer.heads
-    )
+    gate = linear("self_attn.g_proj", mixer.heads, hidden, TensorClass.ATTENTION, Shard.COLUMN, units=mixer.heads)
     return Layer(
         mixers=(mixer,),
         feed_forward=part,
@@ -217,9 +206,7 @@ def _dots3_fields(f: Fields, index: int, kind: str) -> Fields:
     else:
         own = None
     if not isinstance(own, Mapping):
-        raise ConfigError(
-            f"{f.path}per_layer_config", f"{f.path}per_layer_config is not an object of objects."
-        )
+        raise ConfigError(f"{f.path}per_layer_config", f"{f.path}per_layer_config is not an object of objects.")
     layer = Fields({**f.data, **own}, f.model_type, f.path)
     layer.doubts = f.doubts
     return layer
