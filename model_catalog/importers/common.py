@@ -2,20 +2,44 @@
 
 from model_catalog.fields import ConfigError, Fields
 
+# Classes that refuse a width which does not divide by the heads; the others round the quotient down (GLM-4.5's
+# defaults do not divide). transformers 5.24.0, validate_architecture
+DIVIDING = frozenset(
+    [
+        "aria_text",
+        "arcee",
+        "cwm",
+        "gemma",
+        "gemma2",
+        "gemma3_text",
+        "hyperclovax",
+        "jais2",
+        "llama",
+        "llama4_text",
+        "muse_glimmer_text",
+        "muse_spark_text",
+        "vaultgemma",
+    ]
+)
+
 
 def head_dim_of(f: Fields) -> int:
     """The stated head_dim, else hidden_size / num_attention_heads."""
     stated = f.whole_or_none("head_dim", minimum=1)
-    return derived_head_dim(f) if stated is None else stated
+    if stated is not None:
+        return stated
+    hidden, heads = f.whole("hidden_size"), f.whole("num_attention_heads")
+    rounds = f.model_type not in DIVIDING and hidden > heads
+    return hidden // heads if rounds else derived_head_dim(f)
 
 
 def derived_head_dim(f: Fields) -> int:
-    """hidden_size / num_attention_heads, for classes that have no head_dim of their own."""
+    """hidden_size / num_attention_heads, for classes that have no head_dim of their own and do not round."""
     hidden, heads = f.whole("hidden_size"), f.whole("num_attention_heads")
     if hidden % heads:
         raise ConfigError(
             f"{f.path}num_attention_heads",
-            f"{f.path}hidden_size {hidden:,} does not divide by num_attention_heads {heads:,}; head_dim is needed.",
+            f"{f.path}hidden_size {hidden:,} does not divide by num_attention_heads {heads:,}.",
         )
     return hidden // heads
 
