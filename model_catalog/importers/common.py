@@ -5,21 +5,8 @@ from model_catalog.fields import ConfigError, Fields
 # Classes that refuse a width which does not divide by the heads; the others round the quotient down (GLM-4.5's
 # defaults do not divide). transformers 5.24.0, validate_architecture
 DIVIDING = frozenset(
-    [
-        "aria_text",
-        "arcee",
-        "cwm",
-        "gemma",
-        "gemma2",
-        "gemma3_text",
-        "hyperclovax",
-        "jais2",
-        "llama",
-        "llama4_text",
-        "muse_glimmer_text",
-        "muse_spark_text",
-        "vaultgemma",
-    ]
+    {"aria_text", "arcee", "cwm", "gemma", "gemma2", "gemma3_text", "hyperclovax", "jais2"}
+    | {"llama", "llama4_text", "muse_glimmer_text", "muse_spark_text", "vaultgemma"}
 )
 
 
