@@ -16,7 +16,6 @@ OTHER_PARTS = (
     "high_res_vision_config",
     "qformer_config",
     "word_timestamp_config",
-    "img_processor",
 )
 
 

@@ -238,4 +238,5 @@ READERS = {
     "gemma4_audio": gemma4,
     "muse_spark_audio": muse,
     "granite_speech_encoder": granite_speech,
+    "granite_speech_plus_encoder": granite_speech,
 }

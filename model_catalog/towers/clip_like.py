@@ -18,7 +18,7 @@ from model_catalog.blocks.vision import (
 from model_catalog.fields import Fields
 from model_catalog.spec import Tower
 from model_catalog.tensors import TensorClass
-from model_catalog.towers.parts import grid, pair
+from model_catalog.towers.parts import grid, pair, ratio
 
 VISION = TensorClass.VISION
 
@@ -84,7 +84,7 @@ def _siglip(v: Fields, positions: int, *, head: bool, extra: Tensors = ()) -> To
     )
     outside = (
         *patch_embedding(v, bias=True),
-        *table("position_embedding", positions, hidden),
+        *(table("position_embedding", positions, hidden) if positions else ()),
         *norm("post_layernorm", hidden, bias=True),
         *(pooling if head else ()),
         *extra,
@@ -92,15 +92,40 @@ def _siglip(v: Fields, positions: int, *, head: bool, extra: Tensors = ()) -> To
     return tower("vision", VISION, "vision_tower", outside, stack(v))
 
 
+def without_positions(v: Fields) -> Tower:
+    """VideoLLaMA 3: a headless SigLIP with rotary positions."""
+    return _siglip(v, 0, head=False)
+
+
+def timm_siglip(v: Fields) -> Tower:
+    """timm's siglip_so400m_patch14_384 as DeepSeek-VL2 builds it, with the attention pooling that it leaves unused."""
+    if v.text("model_name") != "siglip_so400m_patch14_384":
+        v.doubt("model_name", "Only the siglip_so400m_patch14_384 tower is known here.", kv=False)
+    hidden, patch = v.whole("width"), v.whole("patch_size", maximum=2**20)
+    intermediate = int(hidden * ratio(v, "mlp_ratio", 3.7362))
+    outside = (
+        *conv("patch_embed.proj", hidden, 3, patch, patch),
+        *table("pos_embed", (384 // patch) ** 2, hidden),
+        *norm("norm", hidden, bias=True),
+        *table("attn_pool.latent", hidden),
+        *attention(hidden, 16, prefix="attn_pool"),
+        *norm("attn_pool.norm", hidden, bias=True),
+        *mlp(hidden, intermediate, prefix="attn_pool.mlp"),
+    )
+    return tower("vision", VISION, "vision", outside, (v.layer_count("layers"), layer(hidden, intermediate, 16)))
+
+
 def minicpm(v: Fields) -> Tower:
-    """MiniCPM-V 4.6: a headless SigLIP whose patches are merged, 2 × 2, inside the tower."""
+    """MiniCPM-V 4.6: a headless SigLIP whose patches are merged, window by window, inside the tower."""
     hidden, intermediate, heads = sizes(v)
-    merged = 4 * hidden
+    down, across = pair(v, "window_kernel_size", 2)
+    patches = down * across
+    merged = patches * hidden
     merger = (
         *attention(hidden, heads, prefix="vit_merger.self_attn"),
         *norm("vit_merger.layer_norm1", hidden, bias=True),
         *norm("vit_merger.pre_norm", merged, bias=True),
-        *mlp(merged, 4 * intermediate, prefix="vit_merger", out=hidden),
+        *mlp(merged, patches * intermediate, prefix="vit_merger", out=hidden),
     )
     return _siglip(v, grid(v), head=False, extra=merger)
 
@@ -173,6 +198,9 @@ READERS = {
     "smolvlm_vision": headless,
     "paddleocr_vl_vision": headless,
     "cosmos3_edge_vision": headless_by_patches,
+    "minicpm_ocr_vision": minicpm,
+    "video_llama_3_vision": without_positions,
+    "vision": timm_siglip,
     "minicpmv4_6_vision": minicpm,
     "minicpmv4_7_vision": minicpm,
     "pixtral": pixtral,

@@ -36,7 +36,8 @@ def llama4(v: Fields) -> Tower:
         *column("vision_adapter.mlp.fc1", first, intermediate, bias=False),
         *row("vision_adapter.mlp.fc2", second, second, bias=False),
     )
-    return tower("vision", VISION, "vision_model", outside, (v.layer_count(), layer(hidden, intermediate, heads)))
+    each = (*norms(hidden), *attention(hidden, heads, head_dim=hidden // heads), *mlp(hidden, intermediate))
+    return tower("vision", VISION, "vision_model", outside, (v.layer_count(), each))
 
 
 def mllama(v: Fields) -> Tower:
@@ -56,7 +57,7 @@ def mllama(v: Fields) -> Tower:
         *norm("layernorm_pre", hidden, bias=True),
         *norm("layernorm_post", hidden, bias=True),
     )
-    each = (*norms(hidden), *attention(hidden, heads, bias=False), *mlp(hidden, intermediate))
+    each = (*norms(hidden), *attention(hidden, heads, head_dim=hidden // heads, bias=False), *mlp(hidden, intermediate))
     gated = (*each, *table("gate_attn", 1), *table("gate_ffn", 1))
     stacks = (v.layer_count(), each), (v.layer_count("num_global_layers"), gated)
     return tower("vision", VISION, "vision_model", outside, *stacks)

@@ -51,17 +51,38 @@ CHOOSING = frozenset(
 # Wrapping types whose tower may be left out altogether, by a null.
 OPTIONAL = frozenset({"gemma4", "gemma4_unified", "nemotron_h_omni"})
 MOST_PIXELS = 2**20
+# openai/clip-vit-large-patch14-336
+CLIP_LARGE_336 = {
+    "hidden_size": 1024,
+    "intermediate_size": 4096,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "image_size": 336,
+    "patch_size": 14,
+}
 
 
 def tower_part(f: Fields, name: str) -> Fields | None:
     """The nested config of a tower, read with the defaults of the class that the wrapping model gives it."""
     if f.raw(name) is None and f.model_type in OPTIONAL:
         return None
+    if f.model_type == "phi3_v" and name == "vision_config":
+        return _phi3_clip(f)
     part = f.part(name)
     own = class_defaults().get(f.model_type, {}).get("parts", {}).get(name)
     if part is None or own is None or (f.model_type in CHOOSING and part.model_type):
         return part
     return _typed(f, part.data, own, part.path)
+
+
+def _phi3_clip(f: Fields) -> Fields | None:
+    """Phi-3 vision names its tower instead of describing it."""
+    named = f.part("img_processor")
+    if named is None:
+        return None
+    if named.text("model_name") != "openai/clip-vit-large-patch14-336":
+        named.doubt("model_name", "Only CLIP ViT-L/14-336 is known here; it is counted instead.", kv=False)
+    return _typed(f, CLIP_LARGE_336, "clip_vision_model", "img_processor.")
 
 
 def pair(v: Fields, name: str, default: int | None = None) -> tuple[int, int]:

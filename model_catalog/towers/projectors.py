@@ -119,7 +119,7 @@ def idefics2(f: Fields, v: Fields, text: Fields) -> Tensors:
     p = f.part("perceiver_config")
     if p is None:
         raise f.error("perceiver_config", "an object")
-    hidden, heads = p.whole("hidden_size"), p.whole("resampler_n_heads")
+    hidden, heads = width(text), p.whole("resampler_n_heads")
     layers = p.layer_count("resampler_depth")
     head_dim, kv_heads = p.whole("resampler_head_dim"), p.whole("num_key_value_heads")
     each = (
@@ -145,7 +145,7 @@ def aria(f: Fields, v: Fields, text: Fields) -> Tensors:
     if not counts:
         raise f.error("projector_patch_to_query_dict", "an object of whole numbers")
     return (
-        *table("query", max(counts), hidden),
+        *table("query", f.whole("max_value_projector_patch_to_query_dict", max(counts)), hidden),
         *(
             t
             for name in ("q_proj", "k_proj", "v_proj")
@@ -240,6 +240,31 @@ def minicpm(f: Fields, v: Fields, text: Fields) -> Tensors:
     )
 
 
+def cosmos3_edge(f: Fields, v: Fields, text: Fields) -> Tensors:
+    hidden = v.whole("hidden_size")
+    wide = hidden * v.whole("spatial_merge_size", 2) ** 2
+    middle = f.whole("projector_hidden_size", 11520)
+    return (*norm("norm", hidden, bias=True), *mlp(wide, middle, prefix="projector", out=width(text)))
+
+
+def video_llama3(f: Fields, v: Fields, text: Fields) -> Tensors:
+    return perceptron(v.whole("hidden_size"), width(text), width(text))
+
+
+def phi3_vision(f: Fields, v: Fields, text: Fields) -> Tensors:
+    """Four neighbouring patches at a time; with use_hd_transform also separators of lines and of crops."""
+    wide = 4 * v.whole("hidden_size")
+    return (*table("glb_GN", wide), *table("sub_GN", wide), *perceptron(wide, width(text), width(text)))
+
+
+def deepseek_vl2(f: Fields, v: Fields, text: Fields) -> Tensors:
+    """The downsampling perceptron of the remote code, which the published files use, and two learned separators."""
+    p = f.part("projector_config")
+    ratio_of, out = (p.whole("downsample_ratio", 2), p.whole("n_embed")) if p else (2, width(text))
+    into = v.whole("width") * ratio_of**2
+    return (*perceptron(into, out, out), *table("image_newline", out), *table("view_seperator", out))
+
+
 def deepseek_vl(f: Fields, v: Fields, text: Fields) -> Tensors:
     return perceptron(v.whole("hidden_size"), width(text), width(text))
 
@@ -274,6 +299,8 @@ def granite_speech(f: Fields, a: Fields, text: Fields) -> Tensors:
     q = f.part("projector_config")
     if q is None:
         raise f.error("projector_config", "an object")
+    if q.flag("use_qformer_text_input"):
+        q.doubt("use_qformer_text_input", "The part of the Q-Former that reads text is not counted.", kv=False)
     hidden, heads = q.whole("hidden_size"), q.whole("num_attention_heads")
     layers, every = q.layer_count(), q.whole("cross_attention_frequency", 2)
     own = (*attention(hidden, heads), *mlp(hidden, q.whole("intermediate_size")), *norms(hidden, bias=True))
@@ -335,6 +362,11 @@ VISION: dict[str, Projector] = {
     "minicpmv4_6": minicpm,
     "minicpmv4_7": minicpm,
     "deepseek_vl": deepseek_vl,
+    "deepseek_vl_v2": deepseek_vl2,
+    "phi3_v": phi3_vision,
+    "video_llama_3": video_llama3,
+    "cosmos3_edge": cosmos3_edge,
+    "minicpm_ocr": minicpm,
     "hyperclovax_vision_v2": hyperclovax,
     **dict.fromkeys(
         [
@@ -366,5 +398,6 @@ AUDIO: dict[str, Projector] = {
     "voxtral_realtime": voxtral_realtime,
     "glmasr": glm_asr,
     "granite_speech": granite_speech,
+    "granite_speech_plus": granite_speech,
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_omni_moe_thinker", "muse_spark"), nothing),
 }

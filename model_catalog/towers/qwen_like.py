@@ -46,9 +46,10 @@ def qwen2(v: Fields) -> Tower:
 
 
 def qwen2_5(v: Fields) -> Tower:
-    """Qwen2.5-VL: RMSNorms, gated feed-forwards."""
+    """Qwen2.5-VL: RMSNorms, gated feed-forwards. EXAONE 4.5 groups its key and value heads."""
     hidden, heads = v.whole("hidden_size"), v.whole("num_heads")
-    wide, kv_heads = merged(v, hidden), v.whole("num_key_value_heads", heads)
+    wide, kv_heads = merged(v, hidden), v.whole_or_none("num_key_value_heads", minimum=1)
+    head_dim = hidden // heads if kv_heads else None
     outside = (
         *patch_embedding(v, hidden, bias=False),
         *norm("merger.ln_q", hidden),
@@ -56,7 +57,7 @@ def qwen2_5(v: Fields) -> Tower:
     )
     each = (
         *norms(hidden, bias=False),
-        *attention(hidden, heads, head_dim=hidden // heads, kv_heads=kv_heads),
+        *attention(hidden, heads, head_dim=head_dim, kv_heads=kv_heads),
         *gated_mlp(hidden, v.whole("intermediate_size"), bias=True),
     )
     return tower("vision", VISION, "visual", outside, (v.layer_count("depth"), each))
@@ -131,7 +132,7 @@ def _glm_normed(v: Fields, merger: int) -> Tower:
     each = (
         *norms(hidden, bias=False),
         *attention(hidden, heads, bias=bias, qk_norm=hidden // heads),
-        *gated_mlp(hidden, v.whole("intermediate_size"), bias=True),
+        *gated_mlp(hidden, v.whole("intermediate_size"), bias=bias),
     )
     return tower("vision", VISION, "visual", _glm_ends(v, merger), (v.layer_count("depth"), each))
 
