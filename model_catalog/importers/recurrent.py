@@ -1,8 +1,9 @@
-"""Recurrent decoders, and hybrids of recurrent and attention layers."""
+"""Recurrent decoders, and hybrids of recurrent and attention layers: the readers of all their modules."""
 
 from collections.abc import Callable
 
 from model_catalog.fields import Fields
+from model_catalog.importers import mamba, zamba
 from model_catalog.spec import ModelSpec
 
-READERS: dict[str, Callable[[Fields], ModelSpec]] = {}
+READERS: dict[str, Callable[[Fields], ModelSpec]] = {**mamba.READERS, **zamba.READERS}
