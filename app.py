@@ -1,0 +1,11 @@
+"""KV Atlas: the page list, in the order of the navigation."""
+
+import streamlit as st
+
+from components.frame import open_page
+
+open_page(
+    [
+        st.Page("pages/plan.py", title="Plan", icon=":material/straighten:", default=True),
+    ]
+)

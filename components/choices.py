@@ -1,0 +1,111 @@
+"""What the controls offer, in their order, and how each value is called."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from components.solve import OWN_CONFIG
+from hardware_catalog import all_accelerators
+from model_catalog.lookup import all_ids
+from sizing.engines import ENGINES
+from sizing.weights.precisions import BY_NAME, PRECISIONS
+
+OWN_ACCELERATOR = "own"
+NO_ACCELERATOR = ""
+APART = "apart"
+AUTO = "auto"
+TENSOR_PARALLEL = (1, 2, 4, 8, 16)
+TOKENS = tuple(sorted({2**power for power in range(9, 21)} | {3 * 2**power for power in range(8, 20)}))
+REQUESTS = tuple(sorted({1, 2, 4, 8, 12} | {2**p for p in range(4, 13)} | {3 * 2**p for p in range(3, 11)}))
+STATE_FORMATS = ("fp32", "bf16", "fp16", "fp8")
+
+WEIGHTS_SHORT = {
+    "auto": "As stored",
+    "fp8-block": "FP8 128×128",
+    "awq-int4": "INT4 AWQ",
+    "gptq-int4": "INT4 GPTQ",
+    "bnb-nf4": "NF4 bnb",
+    "bnb-int8": "INT8 bnb",
+    "gguf-f16": "GGUF F16",
+    "gguf-bf16": "GGUF BF16",
+}
+ENGINE_NAMES = {
+    "minimum": "None: what the model needs",
+    "transformers": "transformers, plain cache",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "llama.cpp": "llama.cpp",
+    "tensorrt-llm": "TensorRT-LLM",
+}
+
+
+def with_current(options: Iterable[Any], value: Any) -> list[Any]:
+    """The options with the value among them: numbers in their place, others at the end."""
+    listed = list(options)
+    if value in listed:
+        return listed
+    return sorted([*listed, value]) if isinstance(value, int) else [*listed, value]
+
+
+@cache
+def model_names() -> dict[str, str]:
+    """Id → label: the name without its organisation, unless two organisations have the name."""
+    ids = all_ids()
+    names = Counter(name_of(model) for model in ids)
+    labels = {model: name_of(model) if names[name_of(model)] == 1 else _told_apart(model) for model in ids}
+    return {OWN_CONFIG: "Your own config.json", **labels}
+
+
+def name_of(model: str) -> str:
+    return model.rpartition("/")[2]
+
+
+def _told_apart(model: str) -> str:
+    organisation, _, name = model.rpartition("/")
+    return f"{name} · {organisation}"
+
+
+def model_label(model: str) -> str:
+    return model_names().get(model, model)
+
+
+@cache
+def accelerator_names() -> dict[str, str]:
+    own = {OWN_ACCELERATOR: "Your own accelerator", NO_ACCELERATOR: "None, no memory limit"}
+    return own | {each.id: each.name for each in all_accelerators()}
+
+
+def accelerator_label(accelerator: str) -> str:
+    return accelerator_names().get(accelerator, accelerator)
+
+
+def weights_options() -> Sequence[str]:
+    return PRECISIONS
+
+
+def weights_label(name: str) -> str:
+    return WEIGHTS_SHORT.get(name, name.upper())
+
+
+def weights_help(name: str) -> str:
+    known = BY_NAME.get(name)
+    return f"{known.label}. {known.kept}" if known else ""
+
+
+def kv_options(engine: str) -> list[str]:
+    """The formats an engine has; keys and values can differ wherever there is more than one to choose."""
+    formats = ENGINES[engine].kv_dtypes if engine in ENGINES else (AUTO,)
+    return [*formats, APART]
+
+
+def kv_label(name: str) -> str:
+    return {AUTO: "Auto", APART: "K and V apart"}.get(name, name.upper())
+
+
+def engine_options() -> list[str]:
+    return list(ENGINES)
+
+
+def engine_label(name: str) -> str:
+    return ENGINE_NAMES.get(name, name)
