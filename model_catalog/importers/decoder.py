@@ -1,6 +1,7 @@
 """A ModelSpec from a reader's layers, with the ends and sizes that most decoders write down alike."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from model_catalog.blocks.ends import ends
 from model_catalog.fields import ConfigError, Fields
@@ -33,20 +34,35 @@ def decoder(
     )
 
 
-def per_layer(
-    f: Fields, name: str, layers: int, known: Sequence[str], *, kv: bool = True
-) -> list[str] | None:
+def per_layer(f: Fields, name: str, layers: int, known: Sequence[str], *, kv: bool = True) -> list[str] | None:
     """A list of texts, one for each layer, or None where the config has none; a text not in `known` is doubted."""
     stated = f.items(name, str)
     if stated is None:
         return None
     if len(stated) != layers:
-        raise ConfigError(
-            f.path + name, f"{f.path}{name} names {len(stated):,} layers, but the model has {layers:,}."
-        )
+        raise ConfigError(f.path + name, f"{f.path}{name} names {len(stated):,} layers, but the model has {layers:,}.")
     for odd in sorted(set(stated) - set(known)):
         f.doubt(name, f'"{odd[:40]}" layers are not understood; they are counted as "{known[0]}".', kv=kv)
     return stated
+
+
+def overlaid(f: Fields, own: Mapping[str, Any]) -> Fields:
+    """The fields as one layer sees them: its own values over the model's."""
+    if not own:
+        return f
+    layer = Fields({**f.data, **own}, f.model_type, f.path)
+    layer.doubts = f.doubts
+    return layer
+
+
+def overrides(f: Fields, layers: int) -> list[Mapping[str, Any]] | None:
+    """per_layer_config as one object per layer, or None where the config has none."""
+    stated = f.raw("per_layer_config")
+    if stated is None:
+        return None
+    if not isinstance(stated, Mapping) or not all(isinstance(own, Mapping) for own in stated.values()):
+        raise f.error("per_layer_config", "an object with an object for each layer that differs")
+    return [stated.get(str(i), stated.get(i, {})) for i in range(layers)]
 
 
 def read_as(f: Fields, model_type: str) -> Fields:

@@ -73,6 +73,8 @@ def _attention(f: Fields, indexer: bool) -> tuple[Mixer, tuple[Tensor, ...]]:
     mixer = mixer_of(f)
     if not indexer:
         return mixer, attention_tensors(f, mixer)
+    if pool == 1:
+        f.doubt("index_kpool", "Index keys are not pooled; what an engine keeps for them is not known.", weights=False)
     mixer = replace(mixer, indexer=indexer_of(f, pool=pool))
     dim = f.whole("index_head_dim")
     pooling = (

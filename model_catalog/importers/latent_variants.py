@@ -1,6 +1,6 @@
 """Latent-attention decoders that go beyond one row of a table: LongCat, Mistral Large 4, dots 3, Hunyuan 4."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from model_catalog.blocks.feed_forward import dense, experts, router
@@ -8,9 +8,9 @@ from model_catalog.blocks.hyper import hyper_connection, hyper_head
 from model_catalog.blocks.latent import latent_attention, lightning_indexer
 from model_catalog.blocks.linear import linear, norm, small
 from model_catalog.blocks.mixture import feed_forward
-from model_catalog.fields import MOST_LAYERS, ConfigError, Fields
+from model_catalog.fields import MOST_LAYERS, Fields
 from model_catalog.importers import latent_rules as rules
-from model_catalog.importers.decoder import decoder, per_layer, read_as
+from model_catalog.importers.decoder import decoder, overlaid, overrides, per_layer, read_as
 from model_catalog.importers.latent_parts import (
     attention_tensors,
     indexer_of,
@@ -146,7 +146,9 @@ def read_dots3(f: Fields) -> ModelSpec:
     """dots 3: windowed layers have latent dimensions of their own (swa_ fields or per_layer_config)."""
     layers = f.layer_count()
     kinds, mixtures = _dots3_kinds(f, layers), rules.stated_mixtures(_dots3_mixtures)(f, layers)
-    return decoder(f, [_dots3_layer(f, i, kinds[i], mixtures[i]) for i in range(layers)])
+    stated = overrides(f, layers)
+    own = stated or [_dots3_sliding(f) if kind == "sliding_attention" else {} for kind in kinds]
+    return decoder(f, [_dots3_layer(f, overlaid(f, own[i]), kinds[i], mixtures[i]) for i in range(layers)])
 
 
 def _dots3_mixtures(f: Fields, layers: int) -> list[bool]:
@@ -172,8 +174,7 @@ def _dots3_kinds(f: Fields, layers: int) -> list[str]:
     return stated if sparse is None else [kind if kind == "sliding_attention" else full for kind in stated]
 
 
-def _dots3_layer(f: Fields, index: int, kind: str, mixture: bool) -> Layer:
-    own = _dots3_fields(f, index, kind)
+def _dots3_layer(f: Fields, own: Fields, kind: str, mixture: bool) -> Layer:
     hidden = f.whole("hidden_size")
     window = f.whole("sliding_window", f.whole("sliding_window_size", 512)) if kind == "sliding_attention" else None
     indexer = replace(indexer_of(f), key_dtype="fp32") if kind == "indexed_attention" else None
@@ -194,22 +195,6 @@ def _dots3_layer(f: Fields, index: int, kind: str, mixture: bool) -> Layer:
             *two_norms(f, mixture),
         ),
     )
-
-
-def _dots3_fields(f: Fields, index: int, kind: str) -> Fields:
-    """The fields as this layer sees them."""
-    stated = f.raw("per_layer_config")
-    if stated is None:
-        own = _dots3_sliding(f) if kind == "sliding_attention" else {}
-    elif isinstance(stated, Mapping):
-        own = stated.get(str(index), stated.get(index, {}))
-    else:
-        own = None
-    if not isinstance(own, Mapping):
-        raise ConfigError(f"{f.path}per_layer_config", f"{f.path}per_layer_config is not an object of objects.")
-    layer = Fields({**f.data, **own}, f.model_type, f.path)
-    layer.doubts = f.doubts
-    return layer
 
 
 def _dots3_sliding(f: Fields) -> dict[str, int]:

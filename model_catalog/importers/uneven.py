@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from model_catalog.fields import Fields
+from model_catalog.importers import gemma
 from model_catalog.spec import ModelSpec
 
-READERS: dict[str, Callable[[Fields], ModelSpec]] = {}
+READERS: dict[str, Callable[[Fields], ModelSpec]] = {**gemma.READERS}
