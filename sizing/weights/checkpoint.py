@@ -1,4 +1,4 @@
-"""Precision `auto` and the chosen precisions that leave embeddings, head, norms, router and vision in 16 bits."""
+"""How tensors are stored: as the checkpoint says (`auto`), and in precisions that pack linear layers only."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +29,7 @@ def checkpoint_rule(spec: ModelSpec, precision: str) -> Rule:
 
 
 def own_format(tensor: Tensor, usual: Packing, minimum: int = 16) -> Packing:
-    """The format that the checkpoint gives this tensor whatever the rest is in; packed ones only where asked for."""
+    """The format of this tensor's own, where the model gives it one of at least `minimum` bits."""
     if tensor.dtype is None:
         return usual
     own = PLAIN.get(tensor.dtype) or PACKED.get(tensor.dtype, usual)
@@ -66,7 +66,8 @@ def stored_packing(quantization: Quantization) -> Packing:
     if packing is None:
         raise ScenarioError(
             "weights",
-            f'The checkpoint is stored as "{quantization.method[:40]}", which is not known here; choose a precision.',
+            f'The checkpoint is stored as "{quantization.method[:40]}", which is not known here. '
+            "Choose a precision.",
         )
     if quantization.group_size and packing.block_rows == 1 and packing.block_columns:
         return replace(packing, block_columns=quantization.group_size)

@@ -1,7 +1,7 @@
 """GGUF files: which ggml type llama.cpp's quantizer gives each tensor.
 
-Source: llama.cpp src/llama-quant.cpp, llama_tensor_get_type_impl and tensor_type_fallback (2026-10). IQ4_XS and IQ4_NL are
-counted as made with an importance matrix, as published files are; all others without.
+Source: llama.cpp src/llama-quant.cpp, llama_tensor_get_type_impl and tensor_type_fallback (commit 007dbbf3).
+IQ4_XS and IQ4_NL are counted as made with an importance matrix, as published files are; all others without.
 """
 
 from dataclasses import replace
@@ -25,7 +25,15 @@ DEFAULT_TYPE = {
     "q3_k_m": "q3_k",
     "q3_k_s": "q3_k",
 }
-NARROWER = {"iq4_xs": "iq4_nl", "q2_k": "q4_0", "q3_k": "q4_0", "q4_k": "q5_0", "q5_k": "q5_1", "q6_k": "q8_0"}
+# Where a row does not fill blocks of 256 elements.
+NARROWER = {
+    "iq4_xs": "iq4_nl",
+    "q2_k": "q4_0",
+    "q3_k": "q4_0",
+    "q4_k": "q5_0",
+    "q5_k": "q5_1",
+    "q6_k": "q8_0",
+}
 UNMIXED = ("f16", "bf16", "q8_0")
 EIGHT = 8  # Mixtral: the quantizer spends more bits on the attention of models with just eight experts
 
@@ -43,8 +51,14 @@ class Part(Enum):
     OTHER = auto()
 
 
-VALUE_LIKE = (Part.VALUE, Part.JOINED)
 JOINED = ("qkv", "query_key_value", "c_attn", "W_pack", "Wqkv")
+# Model types whose files join query, key and value however the checkpoint holds them.
+JOINED_MODELS = frozenset(
+    "phi3 gpt_neox falcon bloom mpt chatglm qwen gpt2 gpt_bigcode dbrx persimmon codeshell".split()
+)
+
+# Softmax attention with joined projections: the rule of the releases that made the published files (Phi-3 and older).
+JOINED_TYPES = {"q3_k_m": "q4_k", "q3_k_l": "q4_k", "q4_k_m": "q5_k", "q5_k_m": "q6_k"}
 
 
 def part_of(tensor: Tensor) -> Part:
@@ -60,10 +74,11 @@ def part_of(tensor: Tensor) -> Part:
 
 
 def _attention_part(tensor: Tensor) -> Part:
-    if any(name in tensor.name for name in JOINED):
-        return Part.JOINED
+    joined = any(name in tensor.name for name in JOINED)
     if tensor.kind is not TensorClass.ATTENTION:
-        return Part.OTHER
+        return Part.VALUE if joined else Part.OTHER
+    if joined:
+        return Part.JOINED
     if tensor.shard is Shard.ROW:
         return Part.ATTENTION_OUTPUT
     if ".v_proj." in tensor.name:
@@ -82,25 +97,34 @@ class GgufRule:
     def __init__(self, spec: ModelSpec, precision: str) -> None:
         self._precision = precision
         self._default = DEFAULT_TYPE.get(precision, precision)
+        self._joined = spec.model_type in JOINED_MODELS
         self._tied = spec.tied_embeddings
         self._falcon = spec.model_type == "falcon"
-        self._layers = spec.num_layers + sum(tower.layers for tower in spec.towers if _predicts(tower.tensors))
-        self._experts = max((run.layer.feed_forward.experts for run in spec.layers if run.layer.feed_forward), default=0)
+        self._layers = spec.num_layers + sum(t.layers for t in spec.towers if _predicts(t.tensors))
+        self._experts = max(
+            run.layer.feed_forward.experts if run.layer.feed_forward else 0 for run in spec.layers
+        )
         self._shared_by = _queries_for_each_key(spec)
-        self._seventy = spec.model_type in ("llama", "qwen2") and spec.num_layers == 80 and self._shared_by > 1
-        valued = [any(part_of(t) in VALUE_LIKE for t in layer.tensors) for layer in spec.each_layer()]
+        grouped = self._shared_by > 1
+        self._seventy = spec.model_type in ("llama", "qwen2") and spec.num_layers == 80 and grouped
+        valued = [any(part_of(t) is Part.VALUE for t in layer.tensors) for layer in spec.each_layer()]
         self._values = sum(valued)
         self._value_index = [count - 1 for count in accumulate(valued)]
 
     def __call__(self, tensor: Tensor, layer: int | None) -> Packing:
         if tensor.kind in (TensorClass.VISION, TensorClass.AUDIO):
             return GGML["f32" if len(tensor.shape) == 1 else "f16"]
-        part = part_of(tensor)
+        part = self._part(tensor)
         ends = part in (Part.OUTPUT, Part.EMBEDDING) and "position" not in tensor.name
         if not ends and not is_linear(tensor):
             return GGML["f32"]
         index = self._layers - 1 if layer is None else layer
         return GGML[_fitting(self._type(part, index), tensor.shape[-1])]
+
+    def _part(self, tensor: Tensor) -> Part:
+        part = part_of(tensor)
+        joined = self._joined and tensor.kind is TensorClass.ATTENTION and part is not Part.ATTENTION_OUTPUT
+        return Part.JOINED if joined else part
 
     def _type(self, part: Part, layer: int) -> str:
         if self._default in UNMIXED:
@@ -110,8 +134,10 @@ class GgufRule:
                 return self._output()
             case Part.EMBEDDING:
                 return self._output() if self._tied else self._default
-            case Part.VALUE | Part.JOINED:
-                return self._value(part, layer)
+            case Part.VALUE:
+                return self._value(layer)
+            case Part.JOINED:
+                return JOINED_TYPES.get(self._precision, self._default)
             case Part.KEY:
                 return "q8_0" if self._experts == EIGHT else self._default
             case Part.DOWN:
@@ -124,8 +150,8 @@ class GgufRule:
     def _output(self) -> str:
         return "q8_0" if self._falcon else "q6_k"
 
-    def _value(self, part: Part, layer: int) -> str:
-        """attn_v, and joined query, key and value, which are as sensitive."""
+    def _value(self, layer: int) -> str:
+        """attn_v, and the joined projection of recurrent mixers, which goes by the same rule."""
         if self._experts == EIGHT:
             return "q8_0"
         index = self._value_index[layer] if layer < len(self._value_index) else self._values - 1
@@ -206,7 +232,7 @@ def _predicts(tensors: tuple[Tensor, ...]) -> bool:
 
 
 def split_latent(layer: Layer) -> Layer:
-    """A layer with kv_b_proj as GGUF files hold it: apart for keys, transposed for each head, and for values."""
+    """A layer with kv_b_proj as GGUF files hold it: keys, transposed for each head, apart from values."""
     latent = next((mixer for mixer in layer.mixers if isinstance(mixer, LatentAttention)), None)
     if latent is None:
         return layer

@@ -1,11 +1,11 @@
-"""Every tensor of a model with the way one precision stores it; equal layers once, with a number for each layer."""
+"""Every tensor of a model with the way one precision stores it; equal layers once."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from model_catalog.spec import LayerRun, ModelSpec
+from model_catalog.spec import LayerRun, ModelSpec, Tower
 from model_catalog.tensors import Shard, Tensor, TensorClass
 from sizing.weights.checkpoint import Rule, checkpoint_rule
 from sizing.weights.gguf import gguf_rule, split_latent
@@ -17,7 +17,7 @@ MOST_KEPT = 256
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """`tensor` as it is stored. `layers`: how many layers' tensors its count stands for (prediction towers)."""
+    """`tensor` and how it is stored. Its count stands for `layers` layers (prediction towers)."""
 
     tensor: Tensor
     packing: Packing
@@ -31,7 +31,7 @@ Part = tuple[Stored, ...]
 class Inventory:
     """`kinds` are the distinct layers, `layer_kinds` the number of each layer's kind, first layer to last.
 
-    `first` and `last` stand before and after the layers; `tied` is the embedding that serves as output head too.
+    `first` and `last` stand before and after the layers; `tied` is the embedding that is the output head too.
     `known` keeps what was computed from this inventory.
     """
 
@@ -48,7 +48,7 @@ _KEPT: OrderedDict[tuple[int, str], tuple[ModelSpec, Inventory]] = OrderedDict()
 
 
 def inventory(spec: ModelSpec, precision: str) -> Inventory:
-    """The inventory of a model in a precision, kept for the spec object itself: comparing specs would be slow."""
+    """The inventory of a model in a precision, kept by the spec's identity: comparing specs would be slow."""
     key = (id(spec), precision)
     kept = _KEPT.get(key)
     if kept is not None and kept[0] is spec:
@@ -74,11 +74,15 @@ def _build(spec: ModelSpec, precision: str) -> Inventory:
         first=_stored(first, rule),
         last=_stored((tensor for tensor in spec.tensors if tensor not in first), rule),
         tied=_stored((t for t in first if is_token_embedding(t, spec)), rule) if spec.tied_embeddings else (),
-        towers=tuple(
-            Stored(t, rule(t, spec.num_layers if _predicts(t) else None), max(tower.layers, 1) if _predicts(t) else 1)
-            for tower in spec.towers
-            for t in tower.tensors
-        ),
+        towers=tuple(each for tower in spec.towers for each in _tower(tower, spec.num_layers, rule)),
+    )
+
+
+def _tower(tower: Tower, layers: int, rule: Rule) -> Part:
+    """Prediction layers are numbered on from the decoder's."""
+    return tuple(
+        Stored(t, rule(t, layers), max(tower.layers, 1)) if _predicts(t) else Stored(t, rule(t, None))
+        for t in tower.tensors
     )
 
 
@@ -109,4 +113,5 @@ def _predicts(tensor: Tensor) -> bool:
 
 
 def is_token_embedding(tensor: Tensor, spec: ModelSpec) -> bool:
-    return tensor.kind is TensorClass.EMBEDDING and tensor.shard is Shard.VOCAB and tensor.shape[0] >= spec.vocab_size
+    table = tensor.kind is TensorClass.EMBEDDING and tensor.shard is Shard.VOCAB
+    return table and tensor.shape[0] >= spec.vocab_size

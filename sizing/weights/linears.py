@@ -15,10 +15,20 @@ LINEAR = frozenset(
         TensorClass.PREDICTION,
     }
 )
-# Prediction layers and encoders hold tensors of every kind under one class, so their names tell them apart. DeepSeek
-# keeps eh_proj out of its FP8 (model.safetensors.index.json of DeepSeek-V3).
+# Prediction layers and encoders hold tensors of every kind under one class, so their names tell them apart.
+# DeepSeek-V3 keeps eh_proj out of its FP8 (model.safetensors.index.json).
 MIXED = frozenset({TensorClass.PREDICTION, TensorClass.ENCODER})
-NOT_LINEAR = ("embed", "position", "eh_proj", "shared_head", "lm_head", "norm", "conv", "router", "gate.weight")
+NOT_LINEAR = (
+    "embed",
+    "position",
+    "eh_proj",
+    "shared_head",
+    "lm_head",
+    "norm",
+    "conv",
+    "router",
+    "gate.weight",
+)
 DOWN_NAMES = ("down_proj", ".w2.", ".fc2.", "output_linear")
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Packing:
     """`bits` for each element, and `block_bits` for each block of `block_rows` × `block_columns` elements.
 
-    A block side of 0 spans the whole axis. `tensor_bytes` come once for each matrix, `column_bytes` for each input
-    column. Blocks at the edge count whole. Rows are outputs, columns inputs.
+    A block side of 0 spans the whole axis. `tensor_bytes` come once for each matrix, `column_bytes` for each
+    input column. Blocks at the edge count whole. Rows are outputs, columns inputs.
     """
 
     bits: int
@@ -29,7 +29,9 @@ def blocks_along(size: int, block: int) -> int:
     return -(-size // block) if block else 1
 
 
-def grouped(bits: int, group: int, scale_bits: int, *, tensor_bytes: int = 0, column_bytes: int = 0) -> Packing:
+def grouped(
+    bits: int, group: int, scale_bits: int, *, tensor_bytes: int = 0, column_bytes: int = 0
+) -> Packing:
     """`group` input elements of one row share a scale (and a zero point, counted in `scale_bits`)."""
     return Packing(bits, 1, group, scale_bits, tensor_bytes, column_bytes)
 
@@ -52,11 +54,11 @@ PLAIN: dict[str, Packing] = {
     "uint8": Packing(8),
 }
 
-# Sources: DeepSeek-V3 README_WEIGHTS.md (weight_scale_inv: one fp32 for 128 × 128); AutoAWQ WQLinear_GEMM and GPTQ
-# QuantLinear (fp16 scale and 4-bit zero point for each group of 128; GPTQ also a g_idx int32 for each input column);
-# compressed-tensors pack-quantized (scale in bf16, weight_shape of two int32); ModelOpt NVFP4 (fp8 scale for 16
-# elements, weight_scale_2 and input_scale in fp32); OCP MX (one byte for 32); bitsandbytes (nf4: fp32 absmax for
-# 64 elements; int8: fp32 SCB for each row).
+# Sources: DeepSeek-V3 README_WEIGHTS.md (weight_scale_inv: one fp32 for 128 × 128); AutoAWQ WQLinear_GEMM and
+# GPTQ QuantLinear (fp16 scale and 4-bit zero point for each group of 128; GPTQ also a g_idx int32 for each
+# input column); compressed-tensors pack-quantized (scale in bf16, weight_shape of two int32); ModelOpt NVFP4
+# (fp8 scale for 16 elements, weight_scale_2 and input_scale in fp32); OCP MX (one byte for 32); bitsandbytes
+# (nf4: fp32 absmax for 64 elements; int8: fp32 SCB for each row).
 PACKED: dict[str, Packing] = {
     "fp8": grouped(8, PER_ROW, 32),
     "fp8-tensor": Packing(8, tensor_bytes=4),

@@ -26,8 +26,8 @@ def active_parameters(spec: ModelSpec) -> int:
     A tied embedding counts, for it is the output head.
     """
     layers = sum(run.count * _active(run.layer) for run in spec.layers)
-    outside = sum(t.elements for t in spec.tensors if t.kind is not TensorClass.EMBEDDING or _is_head(t, spec))
-    return layers + outside
+    used = (t for t in spec.tensors if t.kind is not TensorClass.EMBEDDING or _is_head(t, spec))
+    return layers + sum(t.elements for t in used)
 
 
 def _active(layer: Layer) -> int:

@@ -22,7 +22,7 @@ def _gguf(name: str, label: str) -> Precision:
     return Precision(
         name,
         f"GGUF {label}",
-        "Each tensor has the type that llama.cpp's quantizer gives it; norms, biases and router stay in 32 bits.",
+        "Each tensor has the type that llama.cpp gives it; norms, biases and router stay in 32 bits.",
     )
 
 
@@ -40,7 +40,7 @@ LISTED = (
     Precision(
         "mxfp4",
         "MXFP4",
-        "In a mixture of experts only the experts are quantised; embeddings, output head and norms stay in 16 bits.",
+        "Mixtures keep all but their experts in 16 bits, other models embeddings, output head and norms.",
     ),
     Precision("bnb-nf4", "NF4, bitsandbytes", REST),
     Precision("bnb-int8", "INT8, bitsandbytes", REST),
@@ -88,7 +88,8 @@ def resolve_precision(name: str, spec: ModelSpec) -> Precision:
         if each in BY_NAME:
             return _as_stored(spec) if each == AUTO else BY_NAME[each]
     shown = name if len(name) <= 40 else name[:37] + "..."
-    raise ScenarioError("weights", f'"{shown}" is not a precision that is known here. Known are {", ".join(PRECISIONS)}.')
+    listed = ", ".join(PRECISIONS)
+    raise ScenarioError("weights", f'"{shown}" is not a precision that is known here. Known are {listed}.')
 
 
 def _as_stored(spec: ModelSpec) -> Precision:

@@ -1,4 +1,4 @@
-"""Weight bytes on each GPU: the fullest tensor-parallel rank of every pipeline stage (ENGINE_MEMORY section 9)."""
+"""Weight bytes on each GPU: the fullest tensor-parallel rank of every pipeline stage."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -12,12 +12,14 @@ from sizing.weights.stored import add, matrix
 
 EVERYTHING = frozenset(TensorClass)
 WITHOUT_PREDICTION = EVERYTHING - {TensorClass.PREDICTION}
-ATTENTION_PARTS = frozenset({TensorClass.ATTENTION, TensorClass.INDEXER, TensorClass.MIXER, TensorClass.EMBEDDING})
+ATTENTION_PARTS = frozenset(
+    {TensorClass.ATTENTION, TensorClass.INDEXER, TensorClass.MIXER, TensorClass.EMBEDDING}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Over how many ranks each kind of tensor is shared out. `vocab_multiple`: rows are padded to this first."""
+    """Over how many ranks each kind of tensor is shared out, and what vocabulary rows are padded to first."""
 
     tensor: int
     attention: int
@@ -34,10 +36,10 @@ def rank_bytes(
     include: frozenset[TensorClass] = EVERYTHING,
     vocab_multiple: int = 1,
 ) -> list[dict[TensorClass, int]]:
-    """Bytes by class on the fullest rank of each pipeline stage, first to last; only the classes of `include`.
+    """Bytes by class on the fullest rank of each pipeline stage, first to last; only classes in `include`.
 
-    Embeddings and towers are on the first stage, final norm, output head and prediction layers on the last; a tied
-    embedding is on both, once where they are one. vLLM pads the vocabulary to `vocab_multiple` 64.
+    Embeddings and towers are on the first stage, final norm, output head and prediction layers on the last; a
+    tied embedding is on both, once where they are one. vLLM pads the vocabulary to `vocab_multiple` 64.
     Raises ScenarioError for an unknown precision, PlacementError for more stages than layers.
     """
     held = inventory(spec, precision)
@@ -114,7 +116,7 @@ def _units(size: int, units: int, over: int) -> int:
 
 
 def _expert_share(tensor: Tensor, layers: int, ranks: Ranks) -> Tensor:
-    """Whole experts, or of each expert a slice along the intermediate axis, which a bias after it does not have."""
+    """Whole experts, or a slice of each along the intermediate axis, which its last bias does not have."""
     if ranks.whole_experts:
         return replace(tensor, count=divided(tensor.count // layers, ranks.expert) * layers)
     *before, last = tensor.shape

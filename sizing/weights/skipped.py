@@ -1,8 +1,9 @@
 """Module names that a checkpoint's config leaves unquantised, matched to the tensors of the inventory.
 
-Four dialects: plain names or parts of names (transformers' modules_to_not_convert), exact names and "re:" patterns
-(compressed-tensors ignore), shell wildcards (ModelOpt). The inventory has one name for what checkpoints spell in several
-ways, so prefixes before "layers." and the usual other names of blocks are levelled on both sides.
+Three dialects: names of modules or of what holds them (transformers' modules_to_not_convert), exact names and
+"re:" patterns (compressed-tensors ignore), shell wildcards (ModelOpt). The inventory has one name for what
+checkpoints spell in several ways, so prefixes before "layers." and other names of blocks are levelled on both
+sides.
 """
 
 import re
@@ -10,7 +11,12 @@ from fnmatch import translate
 from functools import lru_cache
 
 BEFORE_LAYERS = re.compile(r"^(?:(?:model|language_model|text_model|transformer|decoder|backbone)\.)+")
-LEVELLED = ((".block_sparse_moe.", ".mlp."), (".feed_forward.", ".mlp."), (".ffn.", ".mlp."), (".attn.", ".self_attn."))
+LEVELLED = (
+    (".block_sparse_moe", ".mlp"),
+    (".feed_forward", ".mlp"),
+    (".ffn", ".mlp"),
+    (".attn.", ".self_attn."),
+)
 PREFIXES = ("model.", "language_model.model.", "model.language_model.", "")
 LONGEST_PATTERN = 300
 
@@ -19,7 +25,8 @@ class SkippedModules:
     """The skipped names of one checkpoint, sorted by how they match."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._patterns = [compiled for name in names if name.startswith("re:") and (compiled := _compiled(name[3:]))]
+        patterns = (_compiled(name[3:]) for name in names if name.startswith("re:"))
+        self._patterns = [pattern for pattern in patterns if pattern]
         plain = [_level(name) for name in names if not name.startswith("re:")]
         wild = [f"{translate(name)}|{translate(name + '.*')}" for name in plain if "*" in name]
         self._wild = re.compile("|".join(wild)) if wild else None
@@ -46,9 +53,8 @@ def _level(name: str) -> str:
 def _ancestors(module: str) -> tuple[str, ...]:
     """Every run of whole parts in a name: a.b.c is skipped by a, b, c, a.b, b.c and a.b.c."""
     parts = module.split(".")
-    return tuple(
-        ".".join(parts[first:last]) for first in range(len(parts)) for last in range(first + 1, len(parts) + 1)
-    )
+    ends = range(1, len(parts) + 1)
+    return tuple(".".join(parts[first:last]) for last in ends for first in range(last))
 
 
 def _compiled(pattern: str) -> re.Pattern[str] | None:

@@ -9,7 +9,7 @@ from sizing.weights.inventory import Inventory, Stored, inventory
 
 
 def stored_bytes(spec: ModelSpec, precision: str = "auto") -> dict[TensorClass, int]:
-    """Bytes by class of everything in the checkpoint: layers, ends, towers, prediction layers. A tied head is not twice.
+    """Bytes by class of all there is: layers, ends, towers, prediction layers; a tied head is counted once.
 
     Raises ScenarioError for an unknown precision.
     """
