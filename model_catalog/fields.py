@@ -46,7 +46,6 @@ class Fields:
         self._defaults: Mapping[str, Any] = known.get("defaults", {})
         self._aliases: Mapping[str, str] = known.get("aliases", {})
         self._parts: Mapping[str, str] = known.get("parts", {})
-        self._common = {own: common for common, own in self._aliases.items()}
 
     def described(
         self, names: Mapping[str, str] | None = None, defaults: Mapping[str, Any] | None = None
@@ -55,7 +54,6 @@ class Fields:
         other = Fields(self.data, self.model_type, self.path)
         other.doubts = self.doubts
         other._aliases = {**self._aliases, **(names or {})}
-        other._common = {own: common for common, own in other._aliases.items()}
         other._defaults = {**self._defaults, **(defaults or {})}
         return other
 
@@ -64,8 +62,9 @@ class Fields:
         self.doubts.append(Doubt(self.path + name, message, kv, weights))
 
     def _names(self, name: str) -> list[str]:
-        other = self._aliases.get(name) or self._common.get(name)
-        return [name, other] if other else [name]
+        own = self._aliases.get(name, name)
+        others = [common for common, target in self._aliases.items() if target == own]
+        return list(dict.fromkeys([name, own, *others]))
 
     def has(self, name: str) -> bool:
         """Whether the file itself states the field (null counts as stated)."""

@@ -10,7 +10,7 @@ from model_catalog.blocks.attention import QkNorm
 from model_catalog.blocks.linear import linear, norm, small
 from model_catalog.fields import Fields
 from model_catalog.importers import mixtures as moe
-from model_catalog.importers.common import derived_head_dim
+from model_catalog.importers.common import derived_head_dim, query_heads_of
 from model_catalog.importers.plain import Family, readers, stated_intermediate
 from model_catalog.spec import Attention
 from model_catalog.tensors import Shard, Tensor, TensorClass
@@ -27,8 +27,8 @@ def bidirectional_window(f: Fields) -> int:
 
 
 def half_local_attention(f: Fields) -> int:
-    """ModernBERT counts the window over both sides; the decoder looks back over one."""
-    return f.whole("local_attention", minimum=2) // 2
+    """ModernBERT counts the window over both sides; the decoder looks back over one. sliding_window overrides it."""
+    return f.whole("sliding_window", f.whole("local_attention", minimum=2) // 2)
 
 
 def output_gate(f: Fields, mixer: Attention) -> tuple[Tensor, ...]:
@@ -303,6 +303,7 @@ FAMILIES: dict[str, Family] = {
     "modernbert-decoder": Family(
         layer_kinds=kinds.stated_or(kinds.first_full_in(3, "global_attn_every_n_layers")),
         window=half_local_attention,
+        kv_heads=query_heads_of,
         head_dim=derived_head_dim,
         mlp_bias="mlp_bias",
         norms=1,
