@@ -129,29 +129,6 @@ def exaone_kinds(f: Fields, layers: int) -> list[str]:
     return kinds.one_full_in(4)(f, layers)
 
 
-def ernie_vl_experts(f: Fields, index: int) -> moe.Mixture | None:
-    """ERNIE 4.5 VL: text experts, and as many narrower ones for image tokens."""
-    if not moe.listed_or(moe.dense_first(1))(f, index):
-        return None
-    text, image = (*(f.items("moe_intermediate_size", int, most=2) or (1536, 512)), 0)[:2]
-    count, hidden = f.whole("moe_num_experts"), f.whole("hidden_size")
-    if min(text, image) < 1:
-        raise f.error("moe_intermediate_size", "a list of two widths, of text and of image experts,")
-    return moe.Mixture(
-        experts=count,
-        top_k=f.whole("moe_k"),
-        intermediate=text,
-        shared_intermediate=f.whole("moe_num_shared_experts", 0, minimum=0) * text,
-        shared_bias=f.flag("use_bias"),
-        correction=True,
-        beside=(
-            *linear("mlp.vision_moe.gate", count, hidden, TensorClass.ROUTER),
-            *small("mlp.vision_moe.gate.moe_statics.e_score_correction_bias", count, dtype="fp32"),
-            Tensor("mlp.vision_moe.experts", TensorClass.EXPERT, (image, hidden), Shard.EXPERT, 3 * count),
-        ),
-    )
-
-
 QWEN_WINDOW = kinds.stated_or(kinds.sliding_after_max_window_layers)
 QWEN2 = Family(layer_kinds=QWEN_WINDOW, qkv_bias=True, out_bias=False)
 QWEN3_MOE = Family(layer_kinds=kinds.all_full, qk_norm="head", mixture=moe.qwen3_moe_experts)
@@ -234,7 +211,6 @@ FAMILIES: dict[str, Family] = {
             correction=True,
         ),
     ),
-    "ernie4_5_vl_moe_text": Family(qkv_bias="use_bias", mlp_bias="use_bias", mixture=ernie_vl_experts),
     "exaone4": EXAONE4,
     "exaone_moe": Family(
         layer_kinds=kinds.stated_or(exaone_kinds),
@@ -317,7 +293,6 @@ FAMILIES: dict[str, Family] = {
     "olmo2": OLMO2,
     "olmo3": Family(layer_kinds=kinds.stated_or(kinds.fixed_one_full_in(4)), qk_norm="width"),
     "olmoe": Family(qk_norm="width", mixture=moe.routed(size="intermediate_size")),
-    "paddleocr_vl_text": ERNIE,
     "phi": Family(
         qkv_bias=True,
         qk_norm=norm_if("qk_layernorm", "head"),
@@ -333,19 +308,14 @@ FAMILIES: dict[str, Family] = {
         layer_kinds=kinds.all_sliding, norm_bias=True, head_bias="lm_head_bias", mixture=moe.mixtral_experts
     ),
     "qwen2": QWEN2,
-    "qwen2_5_omni_text": QWEN2,
-    "qwen2_5_vl_text": QWEN2,
     "qwen2_moe": Family(
         layer_kinds=kinds.stated_or(kinds.alternating_below_max_window_layers),
         qkv_bias="qkv_bias",
         out_bias=False,
         mixture=moe.qwen_moe_experts,
     ),
-    "qwen2_vl_text": QWEN2,
     "qwen3": Family(layer_kinds=QWEN_WINDOW, qk_norm="head"),
     "qwen3_moe": Family(layer_kinds=kinds.sliding_if_used, qk_norm="head", mixture=moe.qwen3_moe_experts),
-    "qwen3_vl_moe_text": QWEN3_MOE,
-    "qwen3_vl_text": Family(qk_norm="head"),
     "seed_oss": Family(out_bias="attention_out_bias", mlp_bias="mlp_bias"),
     "smollm3": Family(layer_kinds=kinds.stated_or(without_rope_sliding), mlp_bias="mlp_bias"),
     "solar_open": Family(

@@ -21,6 +21,7 @@ class Mixture:
     experts: int
     top_k: int
     intermediate: int
+    expert_hidden: int | None = None  # where the experts do not work at hidden_size
     shared_intermediate: int = 0
     shared_gate: bool = False
     shared_bias: bool = False

@@ -174,7 +174,7 @@ def _mixture(f: Fields, mixture: Mixture) -> tuple[FeedForward, tuple[Tensor, ..
     weights = (
         *router(hidden, mixture.experts, bias=mixture.router_bias),
         *(correction_bias(mixture.experts) if mixture.correction else ()),
-        *experts(hidden, mixture.intermediate, mixture.experts, bias=mixture.expert_bias),
+        *experts(mixture.expert_hidden or hidden, mixture.intermediate, mixture.experts, bias=mixture.expert_bias),
         *(dense(hidden, shared, prefix="mlp.shared_expert", kind=kind, bias=bias) if shared else ()),
         *(router(hidden, 1, prefix="mlp.shared_expert_gate") if shared and mixture.shared_gate else ()),
         *mixture.beside,

@@ -12,6 +12,7 @@ from model_catalog.importers import (
     legacy,
     recurrent,
     remote_code,
+    text_parts,
     uneven,
     unknown,
     wrapped,
@@ -22,6 +23,7 @@ from model_catalog.towers.parts import decoder_part
 Reader = Callable[[Fields], ModelSpec]
 READERS: dict[str, Reader] = {
     **families.READERS,
+    **text_parts.READERS,
     **legacy.READERS,
     **remote_code.READERS,
     **uneven.READERS,
