@@ -232,9 +232,7 @@ class KimiDelta:
 
 def short_conv(hidden: int, kernel: int) -> Recurrent:
     """A gated convolution over the last `kernel` tokens and no recurrent state (LFM2)."""
-    return Recurrent(
-        kind="short_conv", heads=hidden, state_elements=0, conv_channels=hidden, conv_kernel=kernel
-    )
+    return Recurrent(kind="short_conv", heads=hidden, state_elements=0, conv_channels=hidden, conv_kernel=kernel)
 
 
 def short_conv_tensors(hidden: int, kernel: int, *, bias: bool, prefix: str = "conv") -> tuple[Tensor, ...]:

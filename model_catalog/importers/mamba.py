@@ -64,9 +64,7 @@ def _jamba_layer(f: Fields, index: int) -> Layer:
     is_mixture = index % f.whole("expert_layer_period") == f.whole("expert_layer_offset", minimum=0)
     part = FeedForward(intermediate=f.whole("intermediate_size"))
     if is_mixture and experts_count > 1:
-        part = FeedForward(
-            intermediate=part.intermediate, experts=experts_count, top_k=f.whole("num_experts_per_tok")
-        )
+        part = FeedForward(intermediate=part.intermediate, experts=experts_count, top_k=f.whole("num_experts_per_tok"))
     weights = (*feed_forward(hidden, part, prefix="feed_forward", gate="router"), *two_norms(hidden))
     if is_attention:
         mixer = softmax(f)
