@@ -10,6 +10,7 @@ from model_catalog.importers import (
     families,
     latent,
     legacy,
+    looped,
     recurrent,
     remote_code,
     text_parts,
@@ -17,6 +18,8 @@ from model_catalog.importers import (
     unknown,
     wrapped,
 )
+from model_catalog.mixed_formats import with_own_formats
+from model_catalog.quantization import dtype_of, read_quantization
 from model_catalog.spec import ModelSpec
 from model_catalog.towers.parts import decoder_part
 
@@ -25,6 +28,7 @@ READERS: dict[str, Reader] = {
     **families.READERS,
     **text_parts.READERS,
     **legacy.READERS,
+    **looped.READERS,
     **remote_code.READERS,
     **uneven.READERS,
     **latent.READERS,
@@ -44,7 +48,7 @@ def read_config(config: Mapping[str, Any]) -> ModelSpec:
     f = Fields(config, model_type)
     if guessed:
         f.doubt("model_type", f'model_type is missing; "{model_type[:60]}" is taken from architectures.')
-    spec = read_fields(f)
+    spec = with_own_formats(replace(read_fields(f), dtype=dtype_of(f), quantization=read_quantization(f)), f)
     return replace(spec, doubts=tuple(dict.fromkeys(f.doubts)))
 
 

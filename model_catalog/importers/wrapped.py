@@ -30,6 +30,8 @@ TIED_BY_EITHER = frozenset(
 )
 # Classes that hold a whole causal model of the decoder's own, which goes by the decoder's config.
 TIED_BY_DECODER = frozenset({"llama4"})
+# Classes that never tie, whatever a config says.
+NEVER_TIED = frozenset({"cosmos3_edge", "inkling2", "molmo2", "muse_spark", "omniasr", "qwen2_audio", "voxtral"})
 DEEPEST = 4  # Qwen3-Omni nests two: thinker_config.text_config
 
 
@@ -62,4 +64,6 @@ def tied_of(f: Fields, text: Fields) -> bool:
     outer = f.flag("tie_embedding") if f.has("tie_embedding") else f.flag("tie_word_embeddings")
     if f.model_type in TIED_BY_DECODER or (not known and not f.has("tie_word_embeddings")):
         return text.flag("tie_word_embeddings")
+    if f.model_type in NEVER_TIED:
+        return False
     return outer or (f.model_type in TIED_BY_EITHER and text.flag("tie_word_embeddings"))

@@ -48,6 +48,11 @@ CHOOSING = frozenset(
         "voxtral_realtime",
     ]
 )
+# Wrapping types that build a tower of their own sizes where none is described; those sizes are not known here.
+OWN_SIZES = frozenset(
+    ["aya_vision", "cohere2_vision", "lighton_ocr", "llava", "llava_next", "llava_next_video", "llava_onevision"]
+    + ["mistral3", "mistral_large4", "paligemma", "video_llava", "vipllava"]
+)
 # Wrapping types whose tower may be left out altogether, by a null.
 OPTIONAL = frozenset({"gemma4", "gemma4_unified", "nemotron_h_omni"})
 MOST_PIXELS = 2**20
@@ -68,6 +73,8 @@ def tower_part(f: Fields, name: str) -> Fields | None:
         return None
     if f.model_type == "phi3_v" and name == "vision_config":
         return _phi3_clip(f)
+    if f.raw(name) is None and f.model_type in OWN_SIZES:
+        f.doubt(name, f"{name} is not stated; the tower is counted with the default sizes of its class.", kv=False)
     part = f.part(name)
     own = class_defaults().get(f.model_type, {}).get("parts", {}).get(name)
     if part is None or own is None or (f.model_type in CHOOSING and part.model_type):
@@ -197,7 +204,11 @@ def decoder_part(f: Fields) -> Fields | None:
     if own is None:
         return None
     # Qwen2-VL's first files hold the decoder's fields at the top level, beside vision_config.
-    return _typed(f, f.data, own, f.path) if "hidden_size" in f.data else f.part("text_config")
+    if "hidden_size" in f.data:
+        return _typed(f, f.data, own, f.path)
+    if f.model_type in CHOOSING_DECODER:
+        f.doubt("text_config", f"text_config is not stated; the decoder is counted with the defaults of {own}.")
+    return f.part("text_config")
 
 
 def _typed(f: Fields, data: Mapping[str, Any], model_type: str, path: str) -> Fields:
