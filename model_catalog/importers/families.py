@@ -146,6 +146,7 @@ GRANITE_MOE = Family(
     )
 )
 SWA_KINDS = kinds.stated_or(kinds.first_full_in(4))
+PHI3 = Family(layer_kinds=kinds.all_sliding, qkv_bias=False)
 APERTUS = Family(qk_norm="head", gated=False, beside=xielu)
 
 FAMILIES: dict[str, Family] = {
@@ -303,7 +304,7 @@ FAMILIES: dict[str, Family] = {
         norm_bias=True,
         head_bias=True,
     ),
-    "phi3": Family(layer_kinds=kinds.all_sliding, qkv_bias=False),
+    "phi3": PHI3,
     "phimoe": Family(
         layer_kinds=kinds.all_sliding, norm_bias=True, head_bias="lm_head_bias", mixture=moe.mixtral_experts
     ),

@@ -107,7 +107,8 @@ def _prediction(f: Fields, family: Family, last: Layer) -> tuple[Tower, ...]:
             f.doubt(name, "The multi-token prediction layers are not counted.", kv=False)
         elif count:
             hidden, vocab = f.whole("hidden_size"), f.whole("vocab_size")
-            return deepseek_prediction(last.tensors, hidden, vocab, count, own_ends=bool(family.prediction))
+            ends = bool(family.prediction)
+            return deepseek_prediction(last.tensors, hidden, vocab, count, own_embedding=ends, own_head=ends)
     return ()
 
 

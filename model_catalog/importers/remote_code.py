@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from model_catalog import layer_kinds as kinds
 from model_catalog.fields import Fields
 from model_catalog.importers import mixtures as moe
 from model_catalog.importers.common import derived_head_dim, head_dim_of, query_heads_of
-from model_catalog.importers.families import QWEN2, norm_if
+from model_catalog.importers.families import PHI3, QWEN2, norm_if
 from model_catalog.importers.legacy import GPT, inner_or_fourfold
 from model_catalog.importers.plain import Family, read_plain
 from model_catalog.spec import Attention, Layer, ModelSpec, run_length
@@ -159,7 +158,7 @@ def hunyuan_v1_experts(f: Fields, index: int) -> moe.Mixture:
 def read_phi3_vision(f: Fields) -> ModelSpec:
     if f.raw("img_processor") is not None:
         f.doubt("img_processor", "The vision tower is not counted.", kv=False)
-    return read_plain(f, Family(layer_kinds=kinds.all_sliding, qkv_bias=False))
+    return read_plain(f, PHI3)
 
 
 # Block-sparse layers attend to fewer tokens but keep all of them in the cache

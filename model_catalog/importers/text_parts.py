@@ -8,9 +8,9 @@ from model_catalog.blocks.linear import linear, norm, small
 from model_catalog.fields import Fields
 from model_catalog.importers import mixtures as moe
 from model_catalog.importers.common import derived_head_dim
-from model_catalog.importers.families import ERNIE, GLM4, GLM4_MOE, LLAMA, QWEN2, QWEN3_MOE, output_gate
-from model_catalog.importers.plain import Family, readers
-from model_catalog.spec import Attention
+from model_catalog.importers.families import ERNIE, GLM4, GLM4_MOE, LLAMA, PHI3, QWEN2, QWEN3_MOE, output_gate
+from model_catalog.importers.plain import Family, read_plain, readers
+from model_catalog.spec import Attention, ModelSpec
 from model_catalog.tensors import Shard, Tensor, TensorClass
 
 
@@ -129,4 +129,12 @@ FAMILIES: dict[str, Family] = {
     "unlimited_ocr_text": replace(OCR, layer_kinds=prompt_and_window),
     "voxtral_realtime_text": Family(layer_kinds=kinds.all_sliding, qkv_bias=False, beside=adaptive_norm),
 }
-READERS = readers(FAMILIES)
+
+
+def read_phi4_multimodal(f: Fields) -> ModelSpec:
+    """Phi-4 multimodal: Phi-3's decoder in a flat config, with the towers' configs beside its fields."""
+    f.doubt("model_type", "The image and audio towers and their adapters are not counted.", kv=False)
+    return read_plain(f, PHI3)
+
+
+READERS = {**readers(FAMILIES), "phi4_multimodal": read_phi4_multimodal}
