@@ -54,10 +54,23 @@ class Part(Enum):
 JOINED = ("qkv", "query_key_value", "c_attn", "W_pack", "Wqkv")
 # Model types whose files join query, key and value however the checkpoint holds them.
 JOINED_MODELS = frozenset(
-    "phi3 gpt_neox falcon bloom mpt chatglm qwen gpt2 gpt_bigcode dbrx persimmon codeshell".split()
+    {
+        "phi3",
+        "gpt_neox",
+        "falcon",
+        "bloom",
+        "mpt",
+        "chatglm",
+        "qwen",
+        "gpt2",
+        "gpt_bigcode",
+        "dbrx",
+        "persimmon",
+        "codeshell",
+    }
 )
 
-# Softmax attention with joined projections: the rule of the releases that made the published files (Phi-3 and older).
+# Softmax attention with joined projections: the rule of the releases that made the published files.
 JOINED_TYPES = {"q3_k_m": "q4_k", "q3_k_l": "q4_k", "q4_k_m": "q5_k", "q5_k_m": "q6_k"}
 
 

@@ -76,6 +76,14 @@ SAME = {
     "f16": "gguf-f16",
 }
 
+# Formats of checkpoints that are not offered as a choice.
+STORED = {
+    "fp8-tensor": "FP8, one scale per tensor",
+    "mxfp8": "MXFP8",
+    "gptq-int8": "INT8 GPTQ, group 128",
+    "int4-group32": "INT4, symmetric groups",
+}
+
 
 def resolve_precision(name: str, spec: ModelSpec) -> Precision:
     """The precision of that name, whatever its case. Raises ScenarioError for one that is unknown.
@@ -95,5 +103,5 @@ def resolve_precision(name: str, spec: ModelSpec) -> Precision:
 def _as_stored(spec: ModelSpec) -> Precision:
     """`auto` with what it means for this model in its label."""
     stored = spec.quantization.method if spec.quantization else spec.dtype
-    known = BY_NAME.get(stored)
-    return replace(BY_NAME[AUTO], label=f"As stored: {known.label if known else stored}")
+    label = BY_NAME[stored].label if stored in BY_NAME else STORED.get(stored, stored)
+    return replace(BY_NAME[AUTO], label=f"As stored: {label}")

@@ -7,8 +7,8 @@ from model_catalog.tensors import TensorClass
 from sizing.weights.gguf import more_bits
 from sizing.weights.stored import stored_bytes
 
-# Sizes of bartowski/Meta-Llama-3.1-8B-Instruct-GGUF and of the same files made without an importance matrix. A file
-# is its tensors and a header with the vocabulary, which is the same in all but for a few keys.
+# Sizes of bartowski/Meta-Llama-3.1-8B-Instruct-GGUF and of the same files made without an importance matrix. A
+# file is its tensors and a header with the vocabulary, which is the same in all but for a few keys.
 FILES = {
     "q8_0": 8_540_770_880,
     "q6_k": 6_596_006_464,
@@ -28,7 +28,7 @@ LEAST_HEADER, MOST_HEADER = 7_836_224, 7_841_184
 
 @pytest.mark.parametrize(("precision", "file_size"), FILES.items())
 def test_llama_3_1_8b_files(precision: str, file_size: int) -> None:
-    """The header is what remains, so a wrong tensor type anywhere would show: the smallest would move 589,824 bytes."""
+    """The header is what remains; one attn_k of a neighbouring type would already move it by 524,288 bytes."""
     spec = find_entry("meta-llama/Llama-3.1-8B-Instruct").spec
     assert LEAST_HEADER <= file_size - sum(stored_bytes(spec, precision).values()) <= MOST_HEADER
 
@@ -74,7 +74,12 @@ def test_q4_k_m_files(model_id: str, file_size: int, header: int) -> None:
     [
         ("Qwen/Qwen3-30B-A3B", "q4_k_m", 17.28, 2),  # llama.cpp build 5622, "file size", 128 experts
         ("Qwen/Qwen3-235B-A22B", "q4_k_m", 132.386, 3),  # "model size"
-        ("google/gemma-3-27b-it", "q4_k_m", 15.404, 3),  # "model size", tied embedding stored once as the output's type
+        (
+            "google/gemma-3-27b-it",
+            "q4_k_m",
+            15.404,
+            3,
+        ),  # "model size", tied embedding stored once as the output's type
     ],
 )
 def test_sizes_that_logs_print(model_id: str, precision: str, gib: float, digits: int) -> None:
@@ -85,7 +90,7 @@ def test_sizes_that_logs_print(model_id: str, precision: str, gib: float, digits
 
 
 def test_rows_that_do_not_fill_256_fall_back() -> None:
-    """Qwen2.5-0.5B has rows of 896: every k-quant row becomes an older type, and its Q4_K_M file has 397,808,192 bytes."""
+    """Qwen2.5-0.5B has rows of 896, so k-quants become older types; its Q4_K_M file has 397,808,192 bytes."""
     spec = find_entry("Qwen/Qwen2.5-0.5B-Instruct").spec
     header = 397_808_192 - sum(stored_bytes(spec, "q4_k_m").values())
     assert 5_900_000 < header < 6_000_000
@@ -93,4 +98,21 @@ def test_rows_that_do_not_fill_256_fall_back() -> None:
 
 def test_more_bits_of_32_layers() -> None:
     """Llama-3.1-8B Q4_K_M: the layers whose attn_v and ffn_down are Q6_K in the published file."""
-    assert [i for i in range(32) if more_bits(i, 32)] == [0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31]
+    assert [i for i in range(32) if more_bits(i, 32)] == [
+        0,
+        1,
+        2,
+        3,
+        6,
+        9,
+        12,
+        15,
+        18,
+        21,
+        24,
+        27,
+        28,
+        29,
+        30,
+        31,
+    ]

@@ -38,9 +38,9 @@ def test_llama_3_1_8b_as_stored() -> None:
 
 
 def test_deepseek_v3_in_blocks_of_128() -> None:
-    """The Hub's counts by format: F8_E4M3 680,571,043,840, BF16 3,918,786,560, F32 41,555,600 (684,531,386,000 in all).
+    """The Hub's counts by format: F8_E4M3 680,571,043,840, BF16 3,918,786,560, F32 41,555,600.
 
-    Of the F32, 59 × 256 are routing biases, which are buffers and not counted.
+    They are the 684,531,386,000 that it shows. Of the F32, 59 × 256 are routing biases, buffers not counted here.
     """
     spec = replace(spec_of("deepseek-ai/DeepSeek-V3"), quantization=None)
     assert 680_571_043_840 + 3_918_786_560 + 41_555_600 == 684_531_386_000
@@ -68,8 +68,18 @@ def test_kimi_k2_6_in_groups_of_32() -> None:
     [
         ("fp8", 4096, 11008, 4096 * 11008 + 4096 * 4),
         ("fp8-tensor", 4096, 11008, 4096 * 11008 + 4),
-        ("fp8-block", 576, 7168, 576 * 7168 + 5 * 56 * 4),  # DeepSeek-V3 kv_a_proj_with_mqa: weight_scale_inv (5, 56)
-        ("awq-int4", 4096, 4096, 8_388_608 + 262_144 + 65_536),  # qweight, scales and qzeros of Llama-2-7B-AWQ
+        (
+            "fp8-block",
+            576,
+            7168,
+            576 * 7168 + 5 * 56 * 4,
+        ),  # DeepSeek-V3 kv_a_proj_with_mqa: weight_scale_inv (5, 56)
+        (
+            "awq-int4",
+            4096,
+            4096,
+            8_388_608 + 262_144 + 65_536,
+        ),  # qweight, scales and qzeros of Llama-2-7B-AWQ
         ("gptq-int4", 4096, 4096, 8_388_608 + 262_144 + 65_536 + 16_384),  # and g_idx
         ("nvfp4", 2048, 7168, 7_340_032 + 917_504 + 8),
         ("mxfp4", 5760, 2880, 8_294_400 + 518_400),  # gpt-oss gate_up_proj of one expert: blocks and scales
@@ -82,7 +92,9 @@ def test_one_matrix(precision: str, rows: int, columns: int, size: int) -> None:
     assert PACKED[precision].bytes_of(rows, columns) == size
 
 
-@pytest.mark.parametrize("precision", ["fp8", "fp8-block", "int8", "awq-int4", "gptq-int4", "nvfp4", "mxfp4", "bnb-nf4"])
+@pytest.mark.parametrize(
+    "precision", ["fp8", "fp8-block", "int8", "awq-int4", "gptq-int4", "nvfp4", "mxfp4", "bnb-nf4"]
+)
 def test_embeddings_head_and_norms_stay_in_16_bits(precision: str) -> None:
     """Llama-3.1-8B: 128,256 × 4,096 twice, 65 norms of 4,096."""
     stored = stored_bytes(spec_of(LLAMA), precision)
@@ -100,7 +112,9 @@ def test_a_mixture_in_mxfp4_packs_only_experts() -> None:
 
 def test_routers_stay_in_16_bits() -> None:
     """Qwen3-30B-A3B: 48 routers of 128 × 2,048, which Qwen's own FP8 checkpoint skips by name."""
-    assert stored_bytes(spec_of("Qwen/Qwen3-30B-A3B"), "fp8-block")[TensorClass.ROUTER] == 48 * 128 * 2_048 * 2
+    assert (
+        stored_bytes(spec_of("Qwen/Qwen3-30B-A3B"), "fp8-block")[TensorClass.ROUTER] == 48 * 128 * 2_048 * 2
+    )
 
 
 @pytest.mark.parametrize("name", PRECISIONS)

@@ -46,7 +46,9 @@ def test_experts_whole_or_sliced() -> None:
     """Qwen3-30B-A3B: 128 experts over 8 ranks are 16 whole ones or an eighth of each, the same bytes."""
     spec = spec_of("Qwen/Qwen3-30B-A3B")
     sliced = rank_bytes(spec, "bf16", Placement(tensor_parallel=8))[0][TensorClass.EXPERT]
-    whole = rank_bytes(spec, "bf16", Placement(tensor_parallel=8, expert_parallel=True))[0][TensorClass.EXPERT]
+    whole = rank_bytes(spec, "bf16", Placement(tensor_parallel=8, expert_parallel=True))[0][
+        TensorClass.EXPERT
+    ]
     assert sliced == whole == 16 * 48 * 3 * 768 * 2_048 * 2
 
 
@@ -116,7 +118,7 @@ def test_more_stages_than_layers() -> None:
 
 
 def test_asking_again_is_quick() -> None:
-    """60,000 scenarios in 30 seconds leave half a millisecond for all of one; weights take a small part of it."""
+    """60,000 scenarios in 30 seconds leave half a millisecond for each; weights may take a fifth of it."""
     spec = spec_of("deepseek-ai/DeepSeek-V3")
     placements = [Placement(tensor_parallel=n, pipeline_parallel=m) for n in (1, 2, 4, 8) for m in (1, 2, 4)]
     for placement in placements:
