@@ -50,8 +50,10 @@ CHOOSING = frozenset(
 )
 # Wrapping types that build a tower of their own sizes where none is described; those sizes are not known here.
 OWN_SIZES = frozenset(
-    ["aya_vision", "cohere2_vision", "lighton_ocr", "llava", "llava_next", "llava_next_video", "llava_onevision"]
-    + ["mistral3", "mistral_large4", "paligemma", "video_llava", "vipllava"]
+    {
+        *("aya_vision", "cohere2_vision", "lighton_ocr", "mistral3", "mistral_large4", "paligemma", "video_llava"),
+        *("llava", "llava_next", "llava_next_video", "llava_onevision", "vipllava"),
+    }
 )
 # Wrapping types whose tower may be left out altogether, by a null.
 OPTIONAL = frozenset({"gemma4", "gemma4_unified", "nemotron_h_omni"})
@@ -73,10 +75,10 @@ def tower_part(f: Fields, name: str) -> Fields | None:
         return None
     if f.model_type == "phi3_v" and name == "vision_config":
         return _phi3_clip(f)
-    if f.raw(name) is None and f.model_type in OWN_SIZES:
+    own = class_defaults().get(f.model_type, {}).get("parts", {}).get(name)
+    if f.raw(name) is None and own and f.model_type in OWN_SIZES:
         f.doubt(name, f"{name} is not stated; the tower is counted with the default sizes of its class.", kv=False)
     part = f.part(name)
-    own = class_defaults().get(f.model_type, {}).get("parts", {}).get(name)
     if part is None or own is None or (f.model_type in CHOOSING and part.model_type):
         return part
     return _typed(f, part.data, own, part.path)
