@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from model_catalog.fields import Fields
-from model_catalog.importers import gemma
+from model_catalog.importers import gemma, windowed_mixtures
 from model_catalog.spec import ModelSpec
 
-READERS: dict[str, Callable[[Fields], ModelSpec]] = {**gemma.READERS}
+READERS: dict[str, Callable[[Fields], ModelSpec]] = {**gemma.READERS, **windowed_mixtures.READERS}
