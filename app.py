@@ -1,4 +1,4 @@
-"""KV Atlas: the page list, in the order of the navigation."""
+"""KV Atlas: the page list, in the order of the navigation. The first page answers at /."""
 
 import streamlit as st
 
@@ -6,6 +6,6 @@ from components.frame import open_page
 
 open_page(
     [
-        st.Page("pages/plan.py", title="Plan", icon=":material/straighten:", default=True),
+        st.Page("pages/plan.py", title="Plan", icon=":material/straighten:", url_path="front", default=True),
     ]
 )

@@ -8,7 +8,8 @@ from typing import Any
 from components.solve import OWN_CONFIG
 from hardware_catalog import all_accelerators
 from model_catalog.lookup import all_ids
-from sizing.engines import ENGINES
+from sizing.engines import ENGINES, minimum, transformers
+from sizing.engines.simple import SimpleRules
 from sizing.weights.precisions import BY_NAME, PRECISIONS
 
 OWN_ACCELERATOR = "own"
@@ -29,14 +30,6 @@ WEIGHTS_SHORT = {
     "bnb-int8": "INT8 bnb",
     "gguf-f16": "GGUF F16",
     "gguf-bf16": "GGUF BF16",
-}
-ENGINE_NAMES = {
-    "minimum": "None: what the model needs",
-    "transformers": "transformers, plain cache",
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "llama.cpp": "llama.cpp",
-    "tensorrt-llm": "TensorRT-LLM",
 }
 
 
@@ -108,4 +101,14 @@ def engine_options() -> list[str]:
 
 
 def engine_label(name: str) -> str:
-    return ENGINE_NAMES.get(name, name)
+    return ENGINES[name].label
+
+
+def engine_versions(name: str) -> list[str]:
+    """The newest first."""
+    return list(reversed(ENGINES[name].versions))
+
+
+def cache_rules(engine: str) -> SimpleRules:
+    """The rule for what one layer keeps: the library's own for transformers, else what the architecture needs."""
+    return transformers.RULES if engine == transformers.RULES.name else minimum.RULES

@@ -11,7 +11,7 @@ from components.format import parse_size, short_tokens, size_entry
 from components.scenario_state import WIDGET, Held, moved
 from components.solve import OWN_CONFIG
 from model_catalog.config_text import LONGEST_TEXT
-from sizing.engines import ENGINES
+from sizing.resolve import DEFAULT_CONTEXT
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT
 
 MOST_RANKS = 4096
@@ -228,20 +228,17 @@ def _steps(
     form: Form, name: str, label: str, steps: Sequence[int], format_func: Callable[[Any], str], help_: str | None
 ) -> None:
     """A slider over round numbers; an exact number from elsewhere takes its place among them."""
-    if form.get(name) is not None:
-        value = seeded(name, form.get(name))
-        form.put(
-            name,
-            st.select_slider(
-                label,
-                choices.with_current(steps, value),
-                key=WIDGET + name,
-                format_func=format_func,
-                help=help_,
-                on_change=_moved_step,
-                args=(name,),
-            ),
-        )
+    value = seeded(name, form.get(name, DEFAULT_CONTEXT))
+    chosen = st.select_slider(
+        label,
+        choices.with_current(steps, value),
+        key=WIDGET + name,
+        format_func=format_func,
+        help=help_,
+        on_change=_moved_step,
+        args=(name,),
+    )
+    form.put(name, chosen)
     form.slot(name)
 
 
@@ -252,10 +249,14 @@ def _moved_step(name: str) -> None:
 
 
 def _engine(form: Form) -> None:
-    value = form.choose(
-        "engine", "Engine", choices.engine_options(), form.get("engine", "minimum"), format_func=choices.engine_label
-    )
-    form.put("engine", value)
+    """The version is asked for only where the rules differ between versions."""
+    engine = form.choose("engine", "Engine", choices.engine_options(), form.get("engine"), format_func=choices.engine_label)
+    if engine != form.get("engine"):
+        form.put("engine_version", None)
+    form.put("engine", engine)
+    versions = choices.engine_versions(engine)
+    if len(versions) > 1:
+        form.put("engine_version", form.choose(f"version_{engine}", "Version", versions, form.get("engine_version", versions[0])))
     form.slot("engine")
 
 
@@ -343,7 +344,6 @@ def _parallel(form: Form) -> None:
 
 
 def _memory(form: Form) -> None:
-    usual = ENGINES[form.get("engine", "minimum")].default_fraction
     seeded("memory_fraction", form.held.values.get("memory_fraction"))
     form.put(
         "memory_fraction",
@@ -353,7 +353,7 @@ def _memory(form: Form) -> None:
             max_value=1.0,
             step=0.01,
             value=None,
-            placeholder=f"{usual:g}",
+            placeholder="the engine's own",
             key=WIDGET + "memory_fraction",
             on_change=moved,
             help="The part of each GPU's memory that weights and cache may take together.",

@@ -16,7 +16,8 @@ from sizing.answer import find_accelerator
 from sizing.placement import PlacementError, check_placement
 from sizing.report import Report
 from sizing.scenario import Scenario, ScenarioError, make_scenario
-from sizing.size import Sized, prepare, report_of
+from sizing.engines.plan import EnginePlan
+from sizing.size import plan, report_of
 
 OWN_CONFIG = "config.json"
 SIZES = ("total_memory_bytes", "other_memory_bytes")
@@ -33,11 +34,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An answer. With a fault, `sized` and `report` are those of the same scenario without the fields at fault."""
+    """An answer. With a fault, `planned` and `report` are those of the same scenario without the fields at fault."""
 
     spec: ModelSpec | None = None
     accelerator: Accelerator | None = None
-    sized: Sized | None = None
+    planned: EnginePlan | None = None
     report: Report | None = None
     fault: Fault | None = None
     set_aside: tuple[str, ...] = ()
@@ -86,8 +87,8 @@ def _answered(values: dict[str, Any], outcome: Outcome) -> Outcome:
     scenario = make_scenario(values)
     accelerator = find_accelerator(scenario.accelerator)
     assert outcome.spec is not None
-    sized = prepare(scenario, outcome.spec, accelerator)
-    return replace(outcome, accelerator=accelerator, sized=sized, report=report_of(sized))
+    planned = plan(scenario, outcome.spec, accelerator)
+    return replace(outcome, accelerator=accelerator, planned=planned, report=report_of(planned))
 
 
 def _check_sizes(values: Mapping[str, Any]) -> None:

@@ -60,7 +60,8 @@ def query_to_scenario(query: Mapping[str, str]) -> tuple[Scenario, tuple[str, ..
 
 def read_query(query: Mapping[str, str]) -> Link:
     """Everything understood is kept; a sentence for each parameter that is not. A missing one has the arrival value."""
-    values, extras, complaints = dict(ARRIVAL), {}, []
+    values = {name: DEFAULTS[name] for name in FIELDS} | ARRIVAL
+    extras, complaints = {}, []
     for name, text in _nested(query).items():
         if name in EXTRAS and isinstance(text, str):
             extras[name] = text

@@ -1,0 +1,154 @@
+"""The memory bar of one GPU: every term in its place, the budget line and the card's end."""
+
+from typing import Any
+
+from components import inks
+from components.format import Unit, amount, number_in, share
+from components.segments import Bar, Segment
+
+HEIGHT = 118
+BAR_WIDTH = 0.8
+GAP = 0.0022  # of the extent: a hairline between segments that works on both themes
+LABEL_FROM = 0.075  # of the extent: narrower segments are named in the legend only
+OUTSIDE_ALPHA = 0.14
+CONFIG = {"displayModeBar": False}
+LONG_NAMES = {"Reserved, unused": "KV reserved, unused"}
+
+
+def memory_bar(bar: Bar, unit: Unit) -> dict[str, Any]:
+    """The figure as a plain dict. Amounts are in `unit` only for hovering; the axis is in bytes."""
+    traces = [_trace(segment, bar, unit) for segment in bar.segments]
+    if bar.budget is not None and bar.card is not None and bar.card > bar.budget:
+        traces.append(_outside(bar, unit))
+    return {
+        "data": traces,
+        "layout": {
+            "height": HEIGHT,
+            "margin": {"t": 40, "b": 26, "l": 0, "r": 0},
+            "barmode": "overlay",
+            "barcornerradius": 3,
+            "showlegend": False,
+            "hoverlabel": {"font": {"size": 12}},
+            "xaxis": {"visible": False, "fixedrange": True, "range": [0, bar.extent * 1.002]},
+            "yaxis": {"visible": False, "fixedrange": True, "range": [-0.5, 0.5]},
+            "shapes": _lines(bar),
+            "annotations": [*_labels(bar, unit), *_capacity_label(bar, unit)],
+        },
+    }
+
+
+def _trace(segment: Segment, bar: Bar, unit: Unit) -> dict[str, Any]:
+    hairline = bar.extent * GAP
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": segment.name,
+        "y": [0],
+        "x": [max(segment.size - hairline, hairline)],
+        "base": [segment.start],
+        "width": BAR_WIDTH,
+        "marker": _marker(segment),
+        "hovertemplate": f"{_sizes(segment.size, bar, unit)}<extra>{segment.name}</extra>",
+    }
+
+
+def _sizes(size: int, bar: Bar, unit: Unit) -> str:
+    other: Unit = "GB" if unit == "GiB" else "GiB"
+    of_card = f" · {share(size, bar.card)} of the card" if bar.card else ""
+    return f"{amount(size, unit)} · {amount(size, other)}{of_card}"
+
+
+def _marker(segment: Segment) -> dict[str, Any]:
+    """Keys and values have one colour in three textures. Pattern colours must be real ones."""
+    if segment.texture == "unused":
+        return {
+            "color": inks.faded(segment.colour, 0.12),
+            "line": {"color": segment.colour, "width": 1},
+            "pattern": {"shape": "/", "size": 7, "solidity": 0.22, "fgcolor": segment.colour, "fillmode": "overlay"},
+        }
+    if segment.texture == "short":
+        return {
+            "color": inks.faded(segment.colour, 0.25),
+            "line": {"color": inks.SHORT, "width": 1.5},
+            "pattern": {"shape": "x", "size": 7, "solidity": 0.22, "fgcolor": segment.colour, "fillmode": "overlay"},
+        }
+    return {"color": segment.colour, "line": {"width": 0}}
+
+
+def _outside(bar: Bar, unit: Unit) -> dict[str, Any]:
+    """What the budget leaves alone, as far as no term reaches into it."""
+    used = sum(segment.size for segment in bar.segments)
+    start = max(bar.budget or 0, used)
+    size = max(0, (bar.card or 0) - start)
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": "Outside the budget",
+        "y": [0],
+        "x": [size],
+        "base": [start],
+        "width": BAR_WIDTH,
+        "marker": {"color": inks.faded(inks.NEUTRAL, OUTSIDE_ALPHA), "line": {"width": 0}},
+        "hovertemplate": f"{_sizes(size, bar, unit)}<extra>Outside the budget</extra>",
+    }
+
+
+def _lines(bar: Bar) -> list[dict[str, Any]]:
+    lines = []
+    if bar.card is not None:
+        lines.append(_line(bar.card, {"color": inks.NEUTRAL, "width": 1.5, "dash": "dot"}))
+    if bar.budget is not None:
+        lines.append(_line(bar.budget, {"color": inks.INK, "width": 2}))
+    return lines
+
+
+def _line(at: int, style: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "line", "x0": at, "x1": at, "y0": -0.52, "y1": 0.52, "yref": "y", "line": style}
+
+
+def _labels(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
+    wide = [segment for segment in bar.segments if segment.size > bar.extent * LABEL_FROM]
+    return [
+        {
+            "x": segment.start + segment.size / 2,
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "yshift": 4,
+            "showarrow": False,
+            "text": f"<b>{LONG_NAMES.get(segment.name, segment.name)}</b><br>{amount(segment.size, unit)}",
+            "font": {"size": 12, "color": inks.INK},
+        }
+        for segment in wide
+    ]
+
+
+def _capacity_label(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
+    """One text for both lines, so that it cannot collide with itself on a phone."""
+    if bar.card is None or bar.budget is None:
+        return []
+    used = f"{bar.budget / bar.card:.0%}".replace("%", " %")
+    text = f"<b>budget {number_in(bar.budget, unit)}</b> ({used}) · card {number_in(bar.card, unit)} {unit}"
+    return [
+        {
+            "x": bar.card,
+            "y": 0,
+            "yref": "paper",
+            "xanchor": "right",
+            "yanchor": "top",
+            "yshift": -4,
+            "showarrow": False,
+            "text": text,
+            "font": {"size": 12, "color": inks.INK},
+        }
+    ]
+
+
+def alternative_text(bar: Bar, unit: Unit) -> str:
+    terms = ", ".join(f"{segment.name} {amount(segment.size, unit)}" for segment in bar.segments)
+    lines = ""
+    if bar.card is not None and bar.budget is not None:
+        lines = f" The budget is {amount(bar.budget, unit)} of the card's {amount(bar.card, unit)}."
+    return f"Memory of one GPU, from left to right: {terms}.{lines}"
+
+

@@ -1,0 +1,25 @@
+"""What a reader must know about the answer: what was assumed of the model, and wishes beyond its limits."""
+
+import streamlit as st
+
+from components.solve import Outcome
+from sizing.report import Report
+
+MOST = 4
+
+
+def draw(outcome: Outcome, report: Report) -> None:
+    remarks = remarks_on(outcome, report)
+    for remark in remarks[:MOST]:
+        st.caption(f":orange[:material/info:] {remark}")
+    if len(remarks) > MOST:
+        st.caption(f"{len(remarks) - MOST} more under Terms.")
+
+
+def remarks_on(outcome: Outcome, report: Report) -> list[str]:
+    assert outcome.spec is not None
+    remarks = [doubt.message for doubt in outcome.spec.doubts if doubt.touches_kv or doubt.touches_weights]
+    limit, context = outcome.spec.max_context, report.scenario.context_length or 0
+    if limit is not None and context > limit:
+        remarks.append(f"{context:,} tokens are more than the {limit:,} this model was made for.")
+    return list(dict.fromkeys(remarks))

@@ -1,0 +1,61 @@
+"""A scenario that cannot be: the reason in the headline and at the control, and buttons that put it right."""
+
+from typing import Any
+
+import streamlit as st
+
+from components import choices, wording
+from components.scenario_form import Slots
+from components.scenario_state import Held, apply
+from components.solve import Outcome, working_tensor_parallel
+from components.url_state import ARRIVAL, DEFAULTS
+from model_catalog.lookup import close_ids
+
+Fix = tuple[str, dict[str, Any]]
+
+
+def draw(held: Held, outcome: Outcome, slots: Slots) -> None:
+    fault = outcome.fault
+    assert fault is not None
+    if fault.field in slots:
+        slots[fault.field].caption(f":red[:material/error:] :red[{fault.message}]")
+    st.title(wording.fault_line(fault, held), anchor=False)
+    st.markdown(fault.message)
+    with st.container(horizontal=True, gap="small"):
+        for index, (label, changes) in enumerate(fixes(held, outcome)):
+            st.button(label, type="secondary" if index else "primary", on_click=apply, args=(changes,), key=f"fix_{index}")
+    if outcome.planned:
+        st.caption(f"Below is the same scenario without {' and '.join(map(words, outcome.set_aside))}.")
+
+
+def fixes(held: Held, outcome: Outcome) -> list[Fix]:
+    """The nearest scenarios that work, nearest first."""
+    fault = outcome.fault
+    assert fault is not None
+    if fault.field == "model":
+        close = close_ids(str(held.values["model"]))
+        return [(f"Use {choices.name_of(model)}", {"model": model}) for model in close or [ARRIVAL["model"]]]
+    if fault.field == "tensor_parallel" and outcome.planned:
+        return _splits(held, outcome)
+    usual = DEFAULTS.get(fault.field)
+    if fault.field not in DEFAULTS or held.values.get(fault.field) == usual:
+        return []
+    shown = "the default" if usual is None or usual is False else usual
+    return [(f"Use {shown} for {words(fault.field)}", {fault.field: usual})]
+
+
+def _splits(held: Held, outcome: Outcome) -> list[Fix]:
+    """Fewer GPUs, or the same number as stages of fewer."""
+    assert outcome.planned is not None
+    wanted = int(held.values["tensor_parallel"])
+    scenario = outcome.planned.scenario.model_copy(update={"tensor_parallel": wanted})
+    size = working_tensor_parallel(scenario, outcome.planned.spec)
+    fewer: Fix = (f"Use {size} GPUs, TP {size}" if size > 1 else "Use 1 GPU", {"tensor_parallel": size})
+    stages, rest = divmod(wanted, size)
+    if rest or stages > outcome.planned.spec.num_layers or scenario.pipeline_parallel > 1:
+        return [fewer]
+    return [fewer, (f"TP {size} × PP {stages} on {wanted} GPUs", {"tensor_parallel": size, "pipeline_parallel": stages})]
+
+
+def words(field: str) -> str:
+    return field.replace("_", " ").replace("kv dtype", "the KV format")

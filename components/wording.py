@@ -1,0 +1,190 @@
+"""The sentences of Plan: scenario line, verdict, how sure, and what one request keeps."""
+
+from collections.abc import Sequence
+from math import lcm
+
+import pandas as pd
+
+from components import choices
+from components.fullest import request_cost, room, tightest_rank
+from components.format import Unit, amount, both_units, counted, scaled, short_tokens
+from components.scenario_state import Held
+from components.formula import Line
+from components.solve import OWN_CONFIG, Fault
+from sizing.cache import CacheCost
+from sizing.report import Report
+from sizing.scenario import KvFormats, Scenario
+from sizing.engines.plan import EnginePlan
+
+ICONS = {"fits": ":green[:material/check_circle:]", "tight": ":orange[:material/error:]", "short": ":red[:material/cancel:]"}
+
+
+def scenario_line(held: Held, scenario: Scenario) -> str:
+    """Everything the sidebar is set to, in one line."""
+    model = "Your own config.json" if scenario.model == OWN_CONFIG else scenario.model
+    weights = "weights as stored" if scenario.weights == "auto" else f"{choices.weights_label(scenario.weights)} weights"
+    parts = [
+        model,
+        weights,
+        f"{_kv_name(scenario)} KV",
+        _hardware(held, scenario),
+        _engine(scenario),
+        f"{short_tokens(scenario.context_length or 0)} tokens × {scenario.batch_size:,}",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _kv_name(scenario: Scenario) -> str:
+    kv = scenario.kv_dtype
+    return f"{choices.kv_label(kv.k)}/{choices.kv_label(kv.v)}" if isinstance(kv, KvFormats) else choices.kv_label(kv)
+
+
+def _hardware(held: Held, scenario: Scenario) -> str:
+    gpus = scenario.placement.gpus
+    if held.accelerator_name is not None:
+        name = held.accelerator_name or "your own accelerator"
+    elif scenario.accelerator is None:
+        name = "GPU" if scenario.total_memory_bytes is None else "your own accelerator"
+    else:
+        name = choices.accelerator_label(scenario.accelerator)
+    split = _split(scenario)
+    return f"{gpus:,} × {name}{f' ({split})' if split else ''}"
+
+
+def _split(scenario: Scenario) -> str:
+    """Named only where it is not plain tensor parallelism."""
+    sizes = {
+        "TP": scenario.tensor_parallel,
+        "PP": scenario.pipeline_parallel,
+        "DP": scenario.data_parallel,
+        "DCP": scenario.decode_context_parallel,
+    }
+    given = [f"{name} {size}" for name, size in sizes.items() if size > 1]
+    if scenario.expert_parallel:
+        given.append("EP")
+    return "" if not given or given == [f"TP {scenario.tensor_parallel}"] else ", ".join(given)
+
+
+def _engine(scenario: Scenario) -> str:
+    return "no engine" if scenario.engine == "minimum" else f"{scenario.engine} {scenario.engine_version}"
+
+
+def verdict_line(planned: EnginePlan, report: Report, unit: Unit) -> str:
+    """The page's headline: the answer with its amount."""
+    scenario, gpu, verdict = report.scenario, report.per_gpu, report.verdict
+    load = f"{counted(scenario.batch_size, 'request')} of {scenario.context_length or 0:,} tokens"
+    one = scenario.batch_size == 1
+    each = " on each GPU" if scenario.placement.gpus > 1 else ""
+    usable, left = tightest_rank(planned).usable, room(planned)
+    if verdict.state is None or usable is None or left is None:
+        need = amount(gpu.static_bytes + gpu.cache_bytes, unit)
+        return f"{load} {'needs' if one else 'need'} {need}{each}; no memory size is known"
+    icon = ICONS[verdict.state]
+    if usable < 0:
+        return f"{icon} Does not fit: the weights alone exceed the budget by {amount(-usable, unit)}{each}"
+    if verdict.state == "short":
+        short = amount(verdict.short_by_bytes or 0, unit)
+        return f"{icon} Short by {short}{each}: {load} {'does' if one else 'do'} not fit"
+    spare = amount(left, unit)
+    if verdict.state == "tight":
+        return f"{icon} Tight: {load} {'fits' if one else 'fit'} with {spare} to spare{each}"
+    return f"{icon} Fits: {load} {'leaves' if one else 'leave'} {spare} of the KV pool unused{each}"
+
+
+def fault_line(fault: Fault, held: Held) -> str:
+    """The headline where the scenario cannot be."""
+    name = choices.name_of(str(held.values.get("model", "")))
+    size = held.values.get(fault.field)
+    headlines = {
+        "tensor_parallel": f"No split of {name} over {size} GPUs",
+        "pipeline_parallel": f"No split of {name} into {size} stages",
+        "decode_context_parallel": "No such split of a request's tokens",
+        "model": "This config.json cannot be read" if name == OWN_CONFIG else "This model is not known here",
+        "accelerator": "This accelerator is not known here",
+        "kv_dtype": "No such KV cache for this model",
+        "weights": "No such weights",
+        "state_dtype": "No such state format",
+    }
+    return f":red[:material/error:] {headlines.get(fault.field, 'This scenario cannot be')}"
+
+
+def how_sure(report: Report, unit: Unit) -> str:
+    """One caption that turns the grades into a consequence."""
+    grades, gpu = report.grades, report.per_gpu
+    assumed = [name for name, grade in (("Weights", grades.weights), ("KV", grades.kv)) if grade == "assumed"]
+    exact = [name for name in ("Weights", "KV") if name not in assumed]
+    first = f"{' and '.join(exact)} {'are' if len(exact) > 1 or exact == ['Weights'] else 'is'} exact" if exact else ""
+    second = f"{' and '.join(assumed)} {'rest' if len(assumed) > 1 else 'rests'} on assumptions" if assumed else ""
+    sure = "; ".join(part for part in (first, second) if part)
+    outside = gpu.outside_budget_bytes
+    if scenario_counts_nothing_else(report) and outside is not None:
+        return f"{sure}. Activations, CUDA graphs and runtime are not counted: the {amount(outside, unit)} outside the budget is left for them."
+    if scenario_counts_nothing_else(report):
+        return f"{sure}. Activations, CUDA graphs and runtime are not counted."
+    return f"{sure}; activations, CUDA graphs and runtime are estimates."
+
+
+def scenario_counts_nothing_else(report: Report) -> bool:
+    gpu = report.per_gpu
+    return not (gpu.activation_bytes or gpu.graph_bytes or gpu.runtime_bytes)
+
+
+def bar_lead(scenario: Scenario, unit: Unit) -> str:
+    gpus = scenario.placement.gpus
+    if scenario.pipeline_parallel > 1:
+        return f"{unit} on the fullest of {gpus:,} GPUs"
+    return f"{unit} per GPU" if gpus == 1 else f"{unit} on each of {gpus:,} GPUs"
+
+
+def answers_line(report: Report) -> str:
+    """At 8K tokens 68 requests fit; at 16 requests, 55,552 tokens."""
+    scenario, capacity = report.scenario, report.capacity
+    if capacity.max_context_at_batch is None:
+        return ""
+    length = short_tokens(scenario.context_length or 0)
+    most = "any number of requests fits" if capacity.max_batch_at_context is None else (
+        f"{counted(capacity.max_batch_at_context, 'request')} "
+        f"{'fits' if capacity.max_batch_at_context == 1 else 'fit'}"
+    )
+    return f"At {length} tokens {most}; at {counted(scenario.batch_size, 'request')}, {capacity.max_context_at_batch:,} tokens"
+
+
+def kept_rows(planned: EnginePlan, unit: Unit) -> list[tuple[str, str]]:
+    """What one request keeps on the fullest GPU: at its length, for each further token, and whatever its length."""
+    tokens = planned.scenario.context_length or 1
+    cost = request_cost(planned)
+    rows = [(f"{tokens:,} tokens", scaled(int(cost.bytes(tokens)), unit))]
+    rows += stretches(cost, unit)
+    if cost.state:
+        rows.append(("Recurrent state, whatever the length", scaled(cost.state, unit)))
+    if cost.fixed_kv:
+        rows.append(("Cross attention, whatever the length", scaled(cost.fixed_kv, unit)))
+    return rows
+
+
+def stretches(cost: CacheCost, unit: Unit) -> list[tuple[str, str]]:
+    """What a token adds below, between and above the windows."""
+    step = lcm(*(growth.every for growth in cost.growths)) if cost.growths else 1
+    each = "Each token" if step == 1 else f"Every {step:,} tokens"
+    starts = [0, *cost.knees]
+    rows = []
+    for start, end in zip(starts, [*cost.knees, None], strict=True):
+        added = int(cost.kv(start + step)) - int(cost.kv(start))
+        where = "" if end is None and not start else f" up to {end:,}" if end else f" after {start:,}"
+        rows.append((each + where, scaled(added, unit) if added else "nothing"))
+    return rows
+
+
+
+
+def kept_table(rows: list[tuple[str, str]]) -> pd.DataFrame:
+    return pd.DataFrame({"Of one request": [name for name, _ in rows], "Kept": [size for _, size in rows]})
+
+
+def formula_line(lines: Sequence[Line], report: Report) -> str:
+    """What the lines add up to, and what all GPUs hold where that is more."""
+    summed = sum(line.result for line in lines)
+    one = f"One copy of the model keeps {both_units(summed)}."
+    held = report.cache.reserved_bytes
+    gpus = report.scenario.placement.gpus
+    return one if held == summed else f"{one} The {counted(gpus, 'GPU')} together hold {both_units(held)}: parts are held more than once."

@@ -1,0 +1,101 @@
+"""Plan: does it fit, and with how much room?"""
+
+import streamlit as st
+
+from components import context_table, formula_view, layer_strip, legend, memory_bar, scenario_form, wording
+from components.command import command
+from components.formula import formula_lines
+from components.frame import enter
+from components.layer_kinds import headline
+from components.metrics import draw as draw_metrics
+from components.remarks import draw as draw_remarks
+from components.scenario_state import Held, open_state, publish
+from components.segments import bar_of
+from components.share import draw as draw_share
+from components.solve import OWN_CONFIG, Outcome, solve
+from components.terms_table import terms_table
+from components.trouble import draw as draw_trouble
+from sizing.report import Report
+from sizing.engines.plan import EnginePlan
+
+
+def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
+    """Verdict, figures and the memory bar."""
+    st.title(wording.verdict_line(planned, report, held.units), anchor=False)
+    st.caption(wording.how_sure(report, held.units))
+    draw_remarks(outcome, report)
+    draw_metrics(planned, report, held.units)
+    bar = bar_of(planned)
+    with st.container(gap="xxsmall"):
+        st.plotly_chart(
+            memory_bar.memory_bar(bar, held.units),
+            key="memory_bar",
+            config=memory_bar.CONFIG,
+            alt=memory_bar.alternative_text(bar, held.units),
+        )
+        legend.draw(wording.bar_lead(report.scenario, held.units), legend.of_bar(bar, held.units))
+
+
+def lengths(held: Held, planned: EnginePlan, report: Report) -> None:
+    """What one request keeps, beside what many requests of several lengths take."""
+    with st.grid(2, min_column_width=370, gap="large"):
+        with st.container():
+            where = " on each GPU" if report.scenario.placement.gpus > 1 else ""
+            st.header(f"What one request keeps{where}", anchor=False)
+            rows = wording.kept_rows(planned, held.units)
+            st.table(wording.kept_table(rows), border="horizontal", hide_index=True)
+            st.caption(wording.answers_line(report))
+        with st.container():
+            known = report.per_gpu.available_kv_bytes is not None
+            st.header("KV pool used, by length and load" if known else "KV needed, by length and load", anchor=False)
+            st.table(context_table.context_table(planned, held.units), border="horizontal", hide_index=True)
+
+
+def layers(held: Held, planned: EnginePlan) -> None:
+    st.header(headline(planned.spec, planned.scenario.context_length or 1), anchor=False)
+    with st.container(gap="xxsmall"):
+        st.plotly_chart(
+            layer_strip.layer_strip(planned.spec),
+            key="layer_strip",
+            config=memory_bar.CONFIG,
+            alt=layer_strip.alternative_text(planned.spec),
+        )
+        legend.draw("", layer_strip.strip_legend(planned, held.units))
+
+
+def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
+    """Only the open tab is drawn."""
+    terms, formula, command_line = st.tabs(["Terms", "Formula", "Command line"], key="details", on_change="rerun")
+    if terms.open:
+        with terms:
+            st.table(terms_table(report, outcome.accelerator), border="horizontal", hide_index=True)
+            for note in report.notes:
+                st.caption(note)
+    if formula.open:
+        with formula:
+            lines = formula_lines(planned)
+            formula_view.draw(lines)
+            st.caption(wording.formula_line(lines, report))
+    if command_line.open:
+        with command_line:
+            st.code(command(held.values), language="bash", wrap_lines=True)
+            if held.values["model"] == OWN_CONFIG:
+                st.caption("Save your config as config.json beside the command.")
+
+
+enter("pages/plan.py")
+held = open_state("plan")
+slots = scenario_form.draw(held)
+publish(held)
+outcome = solve(held.values, held.config_text)
+draw_share(held, outcome)
+for complaint in held.complaints:
+    st.caption(f":orange[:material/link_off:] {complaint}")
+if outcome.fault:
+    draw_trouble(held, outcome, slots)
+if outcome.planned and outcome.report:
+    if not outcome.fault:
+        answer(held, outcome, outcome.planned, outcome.report)
+    lengths(held, outcome.planned, outcome.report)
+    layers(held, outcome.planned)
+    details(held, outcome, outcome.planned, outcome.report)
