@@ -4,7 +4,7 @@ from model_catalog.blocks.vision import tower
 from model_catalog.fields import Fields
 from model_catalog.spec import Tower
 from model_catalog.tensors import TensorClass
-from model_catalog.towers import audio, clip_like, other_vision, projectors, qwen_like
+from model_catalog.towers import audio, audio_projectors, clip_like, other_vision, projectors, qwen_like
 from model_catalog.towers.parts import decoder_part, tower_part
 
 VISION_READERS = {**clip_like.READERS, **qwen_like.READERS, **other_vision.READERS}
@@ -37,7 +37,7 @@ def _towers(f: Fields, name: str, kind: TensorClass) -> tuple[Tower, ...]:
     if part is None:
         return ()
     readers, known = (
-        (VISION_READERS, projectors.VISION) if kind is TensorClass.VISION else (audio.READERS, projectors.AUDIO)
+        (VISION_READERS, projectors.VISION) if kind is TensorClass.VISION else (audio.READERS, audio_projectors.AUDIO)
     )
     read, project, text = readers.get(part.model_type), known.get(f.model_type), decoder_part(f)
     what = kind.value

@@ -1,4 +1,4 @@
-"""What stands between a tower and the decoder, by the wrapping model's type."""
+"""What stands between a vision tower and the decoder, by the wrapping model's type."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,6 @@ from model_catalog.blocks.vision import (
     Tensors,
     attention,
     column,
-    conv,
     gated_mlp,
     mlp,
     multihead,
@@ -273,59 +272,6 @@ def hyperclovax(f: Fields, v: Fields, text: Fields) -> Tensors:
     return plain("projector", width(text), v.whole("out_hidden_size"))
 
 
-def qwen2_audio(f: Fields, a: Fields, text: Fields) -> Tensors:
-    return plain("linear", width(text), a.whole("hidden_size"))
-
-
-def qwen3_asr(f: Fields, a: Fields, text: Fields) -> Tensors:
-    return perceptron(a.whole("hidden_size"), a.whole("hidden_size"), a.whole("output_dim"))
-
-
-def voxtral(f: Fields, a: Fields, text: Fields) -> Tensors:
-    return perceptron(a.whole("intermediate_size"), width(text), width(text), bias=False)
-
-
-def voxtral_realtime(f: Fields, a: Fields, text: Fields) -> Tensors:
-    into = a.whole("hidden_size") * f.whole("downsample_factor", 4)
-    return perceptron(into, width(text), width(text), bias=False)
-
-
-def glm_asr(f: Fields, a: Fields, text: Fields) -> Tensors:
-    return perceptron(a.whole("intermediate_size"), 2 * width(text), width(text))
-
-
-def granite_speech(f: Fields, a: Fields, text: Fields) -> Tensors:
-    """A Q-Former: learned queries of one window attend to the audio in every cross_attention_frequency-th layer."""
-    q = f.part("projector_config")
-    if q is None:
-        raise f.error("projector_config", "an object")
-    if q.flag("use_qformer_text_input"):
-        q.doubt("use_qformer_text_input", "The part of the Q-Former that reads text is not counted.", kv=False)
-    hidden, heads = q.whole("hidden_size"), q.whole("num_attention_heads")
-    layers, every = q.layer_count(), q.whole("cross_attention_frequency", 2)
-    own = (*attention(hidden, heads), *mlp(hidden, q.whole("intermediate_size")), *norms(hidden, bias=True))
-    crossing = (
-        *attention(hidden, heads, prefix="crossattention", source=q.whole("encoder_hidden_size")),
-        *norm("crossattention.norm", hidden, bias=True),
-    )
-    return (
-        *table("query", max(1, f.whole("window_size") // f.whole("downsample_rate")), hidden),
-        *norm("qformer.layernorm", hidden, bias=True),
-        *(replace(tensor, count=layers) for tensor in own),
-        *(replace(tensor, count=-(-layers // every)) for tensor in crossing),
-        *plain("linear", width(text), hidden),
-    )
-
-
-def got_ocr2(f: Fields, v: Fields, text: Fields) -> Tensors:
-    out, wide = v.whole("output_channels"), width(text)
-    return (
-        *conv("conv_upsampler1", 2 * out, out, 3, 3, bias=False),
-        *conv("conv_upsampler2", wide, 2 * out, 3, 3, bias=False),
-        *plain("multimodal_projector", wide, wide),
-    )
-
-
 VISION: dict[str, Projector] = {
     "llava": llava,
     "llava_next": llava_with_newline,
@@ -389,15 +335,4 @@ VISION: dict[str, Projector] = {
         ],
         nothing,
     ),
-}
-AUDIO: dict[str, Projector] = {
-    "gemma4": gemma4,
-    "qwen2_audio": qwen2_audio,
-    "qwen3_asr": qwen3_asr,
-    "voxtral": voxtral,
-    "voxtral_realtime": voxtral_realtime,
-    "glmasr": glm_asr,
-    "granite_speech": granite_speech,
-    "granite_speech_plus": granite_speech,
-    **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_omni_moe_thinker", "muse_spark"), nothing),
 }
