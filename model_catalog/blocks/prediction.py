@@ -11,24 +11,29 @@ TOWER = "multi-token prediction"
 
 
 def deepseek_prediction(
-    layer: Iterable[Tensor], hidden: int, vocab: int, count: int, *, own_ends: bool = True
+    layer: Iterable[Tensor],
+    hidden: int,
+    vocab: int,
+    count: int,
+    *,
+    own_embedding: bool = True,
+    own_head: bool = True,
 ) -> tuple[Tower, ...]:
     """`count` layers as DeepSeek-V3 has them: a decoder layer, two norms, the joining projection and a last norm.
 
-    `own_ends`: each layer has its own copies of the embedding and the output head in the checkpoint.
+    `own_embedding`, `own_head`: whether the checkpoint has copies of these ends for each layer.
     """
     kind = TensorClass.PREDICTION
-    copies = (
-        Tensor("embed_tokens.weight", kind, (vocab, hidden)),
-        Tensor("shared_head.head.weight", kind, (vocab, hidden)),
-    )
+    embedding = Tensor("embed_tokens.weight", kind, (vocab, hidden))
+    head = Tensor("shared_head.head.weight", kind, (vocab, hidden))
     parts = (
         *layer,
         *norm("enorm", hidden),
         *norm("hnorm", hidden),
         *linear("eh_proj", hidden, 2 * hidden, kind),
         *norm("shared_head.norm", hidden),
-        *(copies if own_ends else ()),
+        *((embedding,) if own_embedding else ()),
+        *((head,) if own_head else ()),
     )
     return prediction_tower(parts, count)
 

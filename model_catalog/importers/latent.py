@@ -54,7 +54,8 @@ def read_latent(f: Fields, family: Family) -> ModelSpec:
         f.whole("hidden_size"),
         f.whole("vocab_size"),
         prediction_layers(f),
-        own_ends=family.draft_ends,
+        own_embedding=family.draft_ends,
+        own_head=family.draft_ends,
     )
     return decoder(f, built, towers=towers)
 
