@@ -52,6 +52,8 @@ class Part(Enum):
 
 
 JOINED = ("qkv", "query_key_value", "c_attn", "W_pack", "Wqkv")
+# Gated delta layers, whose query, key and value files join under the name attn_qkv; and Kimi Linear's values.
+RECURRENT_VALUES = ("linear_attn.in_proj_q", "linear_attn.in_proj_k", "linear_attn.in_proj_v", ".v_proj.")
 # Model types whose files join query, key and value however the checkpoint holds them.
 JOINED_MODELS = frozenset(
     {
@@ -87,10 +89,9 @@ def part_of(tensor: Tensor) -> Part:
 
 
 def _attention_part(tensor: Tensor) -> Part:
-    joined = any(name in tensor.name for name in JOINED)
     if tensor.kind is not TensorClass.ATTENTION:
-        return Part.VALUE if joined else Part.OTHER
-    if joined:
+        return Part.VALUE if any(name in tensor.name for name in RECURRENT_VALUES) else Part.OTHER
+    if any(name in tensor.name for name in JOINED):
         return Part.JOINED
     if tensor.shard is Shard.ROW:
         return Part.ATTENTION_OUTPUT
@@ -115,7 +116,8 @@ class GgufRule:
         self._falcon = spec.model_type == "falcon"
         self._layers = spec.num_layers + sum(t.layers for t in spec.towers if _predicts(t.tensors))
         self._experts = max(
-            run.layer.feed_forward.experts if run.layer.feed_forward else 0 for run in spec.layers
+            (run.layer.feed_forward.experts if run.layer.feed_forward else 0 for run in spec.layers),
+            default=0,
         )
         self._shared_by = _queries_for_each_key(spec)
         grouped = self._shared_by > 1

@@ -13,6 +13,7 @@ from sizing.weights.packing import Packing
 from sizing.weights.precisions import GGUF, resolve_precision
 
 MOST_KEPT = 256
+BEFORE_LAYERS = ("embed", "per_layer", "altup_projections")  # names of what the first stage needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _build(spec: ModelSpec, precision: str) -> Inventory:
     else:
         rule = checkpoint_rule(spec, precision)
     kinds, layer_kinds = _layers(spec.layers, rule)
-    first = [tensor for tensor in spec.tensors if "embed" in tensor.name]
+    first = [tensor for tensor in spec.tensors if any(part in tensor.name for part in BEFORE_LAYERS)]
     return Inventory(
         kinds=kinds,
         layer_kinds=layer_kinds,

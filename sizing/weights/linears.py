@@ -16,7 +16,7 @@ LINEAR = frozenset(
     }
 )
 # Prediction layers and encoders hold tensors of every kind under one class, so their names tell them apart.
-# DeepSeek-V3 keeps eh_proj out of its FP8 (model.safetensors.index.json).
+# DeepSeek-V3 keeps eh_proj and Qwen3-Next fc out of its FP8 (model.safetensors.index.json).
 MIXED = frozenset({TensorClass.PREDICTION, TensorClass.ENCODER})
 NOT_LINEAR = (
     "embed",
@@ -28,6 +28,7 @@ NOT_LINEAR = (
     "conv",
     "router",
     "gate.weight",
+    "fc.weight",
 )
 DOWN_NAMES = ("down_proj", ".w2.", ".fc2.", "output_linear")
 
@@ -36,7 +37,9 @@ def is_linear(tensor: Tensor) -> bool:
     """Whether quantisers pack this tensor at all."""
     if tensor.kind not in LINEAR or len(tensor.shape) != 2 or "weights_proj" in tensor.name:
         return False
-    return tensor.kind not in MIXED or not any(part in tensor.name for part in NOT_LINEAR)
+    if tensor.kind not in MIXED:
+        return True
+    return tensor.name.endswith(".weight") and not any(part in tensor.name for part in NOT_LINEAR)
 
 
 def is_expert(tensor: Tensor) -> bool:

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from math import gcd
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import Shard, Tensor, TensorClass
 from sizing.placement import Placement, stage_sizes
 from sizing.weights.inventory import Inventory, Part, Stored, inventory
 from sizing.weights.linears import is_down
+from sizing.weights.packing import Packing
 from sizing.weights.stored import add, matrix
 
 EVERYTHING = frozenset(TensorClass)
@@ -25,6 +27,7 @@ class Ranks:
     attention: int
     expert: int
     whole_experts: bool
+    whole: frozenset[TensorClass]
     vocab_multiple: int
 
 
@@ -34,28 +37,31 @@ def rank_bytes(
     placement: Placement,
     *,
     include: frozenset[TensorClass] = EVERYTHING,
+    whole: frozenset[TensorClass] = frozenset(),
     vocab_multiple: int = 1,
 ) -> list[dict[TensorClass, int]]:
     """Bytes by class on the fullest rank of each pipeline stage, first to last; only classes in `include`.
 
     Embeddings and towers are on the first stage, final norm, output head and prediction layers on the last; a
-    tied embedding is on both, once where they are one. vLLM pads the vocabulary to `vocab_multiple` 64.
+    tied embedding is on both, once where they are one. Classes in `whole` are not divided: some engines have
+    every rank hold all of them. vLLM pads the vocabulary to `vocab_multiple` 64.
     Raises ScenarioError for an unknown precision, PlacementError for more stages than layers.
     """
     held = inventory(spec, precision)
-    key = (placement, vocab_multiple)
+    key = (placement, whole, vocab_multiple)
     if key not in held.known:
-        held.known[key] = _stages(held, placement, _ranks(placement, vocab_multiple))
+        held.known[key] = _stages(held, placement, _ranks(placement, whole, vocab_multiple))
     return [{kind: size for kind, size in stage.items() if kind in include} for stage in held.known[key]]
 
 
-def _ranks(placement: Placement, vocab_multiple: int) -> Ranks:
+def _ranks(placement: Placement, whole: frozenset[TensorClass], vocab_multiple: int) -> Ranks:
     tensor = placement.tensor_parallel
     return Ranks(
         tensor=tensor,
         attention=max(1, tensor // placement.data_parallel) if placement.dp_attention else tensor,
         expert=placement.expert_ranks,
         whole_experts=placement.expert_parallel,
+        whole=whole,
         vocab_multiple=vocab_multiple,
     )
 
@@ -87,13 +93,26 @@ def _part(part: Part, ranks: Ranks) -> dict[TensorClass, int]:
 
 def tensor_bytes(each: Stored, ranks: Ranks) -> int:
     """Bytes of one inventory entry on the fullest rank."""
-    tensor = each.tensor
-    if tensor.shard is Shard.EXPERT:
-        tensor = _expert_share(tensor, each.layers, ranks)
-    else:
-        over = ranks.attention if tensor.kind in ATTENTION_PARTS else ranks.tensor
-        tensor = replace(tensor, shape=_share(tensor, over, ranks.vocab_multiple))
-    return each.packing.bytes_of(*matrix(tensor.shape)) * tensor.count
+    tensor, packing = each.tensor, each.packing
+    if tensor.kind not in ranks.whole:
+        if tensor.shard is Shard.EXPERT:
+            tensor = _expert_share(tensor, each.layers, ranks)
+            packing = _refitted(packing, tensor)
+        else:
+            over = ranks.attention if tensor.kind in ATTENTION_PARTS else ranks.tensor
+            tensor = replace(tensor, shape=_share(tensor, over, ranks.vocab_multiple))
+    return packing.bytes_of(*matrix(tensor.shape)) * tensor.count
+
+
+def _refitted(packing: Packing, tensor: Tensor) -> Packing:
+    """Square blocks that a slice of an expert does not fill become smaller ones that it does (vLLM 0.33).
+
+    A slice of 192 is stored in blocks of 64 × 64 and not of 128 × 128.
+    """
+    if packing.block_rows < 2 or packing.block_rows != packing.block_columns:
+        return packing
+    side = gcd(packing.block_rows, tensor.shape[-1] if is_down(tensor) else tensor.shape[0])
+    return replace(packing, block_rows=side, block_columns=side)
 
 
 def _share(tensor: Tensor, over: int, vocab_multiple: int) -> tuple[int, ...]:

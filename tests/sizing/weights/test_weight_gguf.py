@@ -7,8 +7,8 @@ from model_catalog.tensors import TensorClass
 from sizing.weights.gguf import more_bits
 from sizing.weights.stored import stored_bytes
 
-# Sizes of bartowski/Meta-Llama-3.1-8B-Instruct-GGUF and of the same files made without an importance matrix. A
-# file is its tensors and a header with the vocabulary, which is the same in all but for a few keys.
+# Sizes of bartowski/Meta-Llama-3.1-8B-Instruct-GGUF and of the same made without an importance matrix. A file
+# is its tensors and a header with the vocabulary, which is the same in all but for a few keys.
 FILES = {
     "q8_0": 8_540_770_880,
     "q6_k": 6_596_006_464,
@@ -28,7 +28,7 @@ LEAST_HEADER, MOST_HEADER = 7_836_224, 7_841_184
 
 @pytest.mark.parametrize(("precision", "file_size"), FILES.items())
 def test_llama_3_1_8b_files(precision: str, file_size: int) -> None:
-    """The header is what remains; one attn_k of a neighbouring type would already move it by 524,288 bytes."""
+    """The header is what remains; one attn_k of a neighbouring type would move it by 524,288 bytes."""
     spec = find_entry("meta-llama/Llama-3.1-8B-Instruct").spec
     assert LEAST_HEADER <= file_size - sum(stored_bytes(spec, precision).values()) <= MOST_HEADER
 

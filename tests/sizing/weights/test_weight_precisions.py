@@ -40,7 +40,7 @@ def test_llama_3_1_8b_as_stored() -> None:
 def test_deepseek_v3_in_blocks_of_128() -> None:
     """The Hub's counts by format: F8_E4M3 680,571,043,840, BF16 3,918,786,560, F32 41,555,600.
 
-    They are the 684,531,386,000 that it shows. Of the F32, 59 × 256 are routing biases, buffers not counted here.
+    They are the 684,531,386,000 that it shows. Of the F32, 59 × 256 are routing biases, not counted here.
     """
     spec = replace(spec_of("deepseek-ai/DeepSeek-V3"), quantization=None)
     assert 680_571_043_840 + 3_918_786_560 + 41_555_600 == 684_531_386_000

@@ -112,6 +112,20 @@ def test_deepseek_v3_blocks_on_ranks(ranks: int, size: int) -> None:
     assert held(spec, "auto", tensor_parallel=ranks) == [size - 58 * 256 * 4]
 
 
+@pytest.mark.parametrize(("ranks", "size"), [(4, 7_818_135_936), (8, 3_945_064_832)])
+def test_expert_slices_that_fill_no_block(ranks: int, size: int) -> None:
+    """Qwen3-30B-A3B-FP8 in vLLM 0.33, less 96 fp32 cache scales: slices of 192 and 96 in blocks of 64 and 32."""
+    assert held(spec_of("Qwen/Qwen3-30B-A3B-FP8"), "auto", tensor_parallel=ranks) == [size - 96 * 4]
+
+
+def test_shared_experts_that_every_rank_holds_whole() -> None:
+    """DeepSeek-V3, 58 shared experts of 3 × 7,168 × 2,048."""
+    spec = spec_of("deepseek-ai/DeepSeek-V3")
+    shared = TensorClass.SHARED_EXPERT
+    stage = rank_bytes(spec, "bf16", Placement(tensor_parallel=8), whole=frozenset({shared}))[0]
+    assert stage[shared] == 58 * 3 * 7_168 * 2_048 * 2
+
+
 def test_more_stages_than_layers() -> None:
     with pytest.raises(PlacementError):
         rank_bytes(spec_of("meta-llama/Llama-3.2-3B"), "bf16", Placement(pipeline_parallel=64))
