@@ -66,8 +66,7 @@ def stored_packing(quantization: Quantization) -> Packing:
     if packing is None:
         raise ScenarioError(
             "weights",
-            f'The checkpoint is stored as "{quantization.method[:40]}", which is not known here. '
-            "Choose a precision.",
+            f'The checkpoint is stored as "{quantization.method[:40]}", which is not known here. Choose a precision.',
         )
     if quantization.group_size and packing.block_rows == 1 and packing.block_columns:
         return replace(packing, block_columns=quantization.group_size)

@@ -4,14 +4,13 @@ Source: llama.cpp src/llama-quant.cpp, llama_tensor_get_type_impl and tensor_typ
 IQ4_XS and IQ4_NL are counted as made with an importance matrix, as published files are; all others without.
 """
 
-from dataclasses import replace
-from enum import Enum, auto
 from itertools import accumulate
 
-from model_catalog.spec import Attention, LatentAttention, Layer, ModelSpec
-from model_catalog.tensors import Shard, Tensor, TensorClass
+from model_catalog.spec import Attention, LatentAttention, ModelSpec
+from model_catalog.tensors import Tensor, TensorClass
 from sizing.weights.checkpoint import Rule
-from sizing.weights.linears import is_down, is_linear
+from sizing.weights.gguf_parts import JOINED_MODELS, Part, part_of
+from sizing.weights.linears import is_linear
 from sizing.weights.packing import GGML, Packing
 
 DEFAULT_TYPE = {
@@ -36,68 +35,8 @@ NARROWER = {
 }
 UNMIXED = ("f16", "bf16", "q8_0")
 EIGHT = 8  # Mixtral: the quantizer spends more bits on the attention of models with just eight experts
-
-
-class Part(Enum):
-    """What the quantizer tells apart by name."""
-
-    OUTPUT = auto()
-    EMBEDDING = auto()
-    VALUE = auto()
-    KEY = auto()
-    JOINED = auto()
-    ATTENTION_OUTPUT = auto()
-    DOWN = auto()
-    OTHER = auto()
-
-
-JOINED = ("qkv", "query_key_value", "c_attn", "W_pack", "Wqkv")
-# Gated delta layers, whose query, key and value files join under the name attn_qkv; and Kimi Linear's values.
-RECURRENT_VALUES = ("linear_attn.in_proj_q", "linear_attn.in_proj_k", "linear_attn.in_proj_v", ".v_proj.")
-# Model types whose files join query, key and value however the checkpoint holds them.
-JOINED_MODELS = frozenset(
-    {
-        "phi3",
-        "gpt_neox",
-        "falcon",
-        "bloom",
-        "mpt",
-        "chatglm",
-        "qwen",
-        "gpt2",
-        "gpt_bigcode",
-        "dbrx",
-        "persimmon",
-        "codeshell",
-    }
-)
-
 # Softmax attention with joined projections: the rule of the releases that made the published files.
 JOINED_TYPES = {"q3_k_m": "q4_k", "q3_k_l": "q4_k", "q4_k_m": "q5_k", "q5_k_m": "q6_k"}
-
-
-def part_of(tensor: Tensor) -> Part:
-    match tensor.kind:
-        case TensorClass.LM_HEAD:
-            return Part.OUTPUT
-        case TensorClass.EMBEDDING:
-            return Part.EMBEDDING
-        case TensorClass.ATTENTION | TensorClass.MIXER | TensorClass.INDEXER:
-            return _attention_part(tensor)
-        case _:
-            return Part.DOWN if is_down(tensor) else Part.OTHER
-
-
-def _attention_part(tensor: Tensor) -> Part:
-    if tensor.kind is not TensorClass.ATTENTION:
-        return Part.VALUE if any(name in tensor.name for name in RECURRENT_VALUES) else Part.OTHER
-    if any(name in tensor.name for name in JOINED):
-        return Part.JOINED
-    if tensor.shard is Shard.ROW:
-        return Part.ATTENTION_OUTPUT
-    if ".v_proj." in tensor.name:
-        return Part.VALUE
-    return Part.KEY if ".k_proj." in tensor.name else Part.OTHER
 
 
 def more_bits(index: int, count: int) -> bool:
@@ -244,25 +183,6 @@ def _fitting(chosen: str, columns: int) -> str:
 
 def _predicts(tensors: tuple[Tensor, ...]) -> bool:
     return any(tensor.kind is TensorClass.PREDICTION for tensor in tensors)
-
-
-def split_latent(layer: Layer) -> Layer:
-    """A layer with kv_b_proj as GGUF files hold it: keys, transposed for each head, apart from values."""
-    latent = next((mixer for mixer in layer.mixers if isinstance(mixer, LatentAttention)), None)
-    if latent is None:
-        return layer
-    tensors = (part for tensor in layer.tensors for part in _split(tensor, latent))
-    return replace(layer, tensors=tuple(tensors))
-
-
-def _split(tensor: Tensor, mixer: LatentAttention) -> tuple[Tensor, ...]:
-    if not tensor.name.endswith("kv_b_proj.weight"):
-        return (tensor,)
-    stem, heads, latent = tensor.name.removesuffix("kv_b_proj.weight"), mixer.heads, mixer.latent_dim
-    return (
-        replace(tensor, name=f"{stem}k_b_proj.weight", shape=(heads * latent, mixer.nope_dim)),
-        replace(tensor, name=f"{stem}v_b_proj.weight", shape=(heads * mixer.value_dim, latent)),
-    )
 
 
 def _queries_for_each_key(spec: ModelSpec) -> int:

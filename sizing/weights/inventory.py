@@ -8,7 +8,8 @@ from typing import Any
 from model_catalog.spec import LayerRun, ModelSpec, Tower
 from model_catalog.tensors import Shard, Tensor, TensorClass
 from sizing.weights.checkpoint import Rule, checkpoint_rule
-from sizing.weights.gguf import gguf_rule, split_latent
+from sizing.weights.gguf import gguf_rule
+from sizing.weights.gguf_parts import split_latent
 from sizing.weights.packing import Packing
 from sizing.weights.precisions import GGUF, resolve_precision
 

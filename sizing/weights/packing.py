@@ -29,9 +29,7 @@ def blocks_along(size: int, block: int) -> int:
     return -(-size // block) if block else 1
 
 
-def grouped(
-    bits: int, group: int, scale_bits: int, *, tensor_bytes: int = 0, column_bytes: int = 0
-) -> Packing:
+def grouped(bits: int, group: int, scale_bits: int, *, tensor_bytes: int = 0, column_bytes: int = 0) -> Packing:
     """`group` input elements of one row share a scale (and a zero point, counted in `scale_bits`)."""
     return Packing(bits, 1, group, scale_bits, tensor_bytes, column_bytes)
 

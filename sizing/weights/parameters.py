@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from model_catalog.spec import FeedForward, Layer, ModelSpec
-from model_catalog.tensors import Tensor, TensorClass
+from model_catalog.tensors import Shard, Tensor, TensorClass
 
 
 def parameters_by_class(spec: ModelSpec) -> dict[TensorClass, int]:
@@ -32,8 +32,8 @@ def active_parameters(spec: ModelSpec) -> int:
 
 def _active(layer: Layer) -> int:
     share = _expert_share(layer.feed_forward)
-    whole = sum(t.elements for t in layer.tensors if t.kind is not TensorClass.EXPERT)
-    return whole + int(sum(t.elements * share for t in layer.tensors if t.kind is TensorClass.EXPERT))
+    whole = sum(t.elements for t in layer.tensors if t.shard is not Shard.EXPERT)
+    return whole + int(sum(t.elements * share for t in layer.tensors if t.shard is Shard.EXPERT))
 
 
 def _expert_share(part: FeedForward | None) -> Fraction:

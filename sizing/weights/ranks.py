@@ -14,9 +14,7 @@ from sizing.weights.stored import add, matrix
 
 EVERYTHING = frozenset(TensorClass)
 WITHOUT_PREDICTION = EVERYTHING - {TensorClass.PREDICTION}
-ATTENTION_PARTS = frozenset(
-    {TensorClass.ATTENTION, TensorClass.INDEXER, TensorClass.MIXER, TensorClass.EMBEDDING}
-)
+ATTENTION_PARTS = frozenset({TensorClass.ATTENTION, TensorClass.INDEXER, TensorClass.MIXER, TensorClass.EMBEDDING})
 
 
 @dataclass(frozen=True, slots=True)

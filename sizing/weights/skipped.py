@@ -21,9 +21,7 @@ PREFIXES = ("", "model.", "language_model.model.", "model.language_model.")
 LONGEST_PATTERN = 300
 MOST_ALTERNATIVES = 64
 CHOICE = re.compile(r"\((?:\?:)?([\w.|\\]*)\)(?![*+?{])")
-TOKEN = re.compile(
-    r"(?P<any>(?:\.|\\d|\[0-9\])[*+])|(?P<one>\.|\\d|\[0-9\])|\\(?P<escaped>\W)|(?P<plain>[\w-])"
-)
+TOKEN = re.compile(r"(?P<any>(?:\.|\\d|\[0-9\])[*+])|(?P<one>\.|\\d|\[0-9\])|\\(?P<escaped>\W)|(?P<plain>[\w-])")
 
 
 class SkippedModules:
@@ -81,9 +79,7 @@ def _chosen(pattern: str) -> list[str]:
         if choice is None:
             done.append(each)
         else:
-            open_ones += [
-                each[: choice.start()] + part + each[choice.end() :] for part in choice[1].split("|")
-            ]
+            open_ones += [each[: choice.start()] + part + each[choice.end() :] for part in choice[1].split("|")]
         if len(open_ones) + len(done) > MOST_ALTERNATIVES:
             return []
     return done

@@ -112,9 +112,7 @@ def test_a_mixture_in_mxfp4_packs_only_experts() -> None:
 
 def test_routers_stay_in_16_bits() -> None:
     """Qwen3-30B-A3B: 48 routers of 128 × 2,048, which Qwen's own FP8 checkpoint skips by name."""
-    assert (
-        stored_bytes(spec_of("Qwen/Qwen3-30B-A3B"), "fp8-block")[TensorClass.ROUTER] == 48 * 128 * 2_048 * 2
-    )
+    assert stored_bytes(spec_of("Qwen/Qwen3-30B-A3B"), "fp8-block")[TensorClass.ROUTER] == 48 * 128 * 2_048 * 2
 
 
 @pytest.mark.parametrize("name", PRECISIONS)

@@ -22,9 +22,7 @@ def spec_of(model_id: str) -> ModelSpec:
 def held(spec: ModelSpec, precision: str = "bf16", **sizes: int | bool) -> list[int]:
     """Bytes of each stage as vLLM loads them."""
     placement = Placement(**sizes)  # type: ignore[arg-type]
-    stages = rank_bytes(
-        spec, precision, placement, include=WITHOUT_PREDICTION, vocab_multiple=VLLM_VOCABULARY
-    )
+    stages = rank_bytes(spec, precision, placement, include=WITHOUT_PREDICTION, vocab_multiple=VLLM_VOCABULARY)
     return [sum(stage.values()) for stage in stages]
 
 
@@ -46,9 +44,7 @@ def test_experts_whole_or_sliced() -> None:
     """Qwen3-30B-A3B: 128 experts over 8 ranks are 16 whole ones or an eighth of each, the same bytes."""
     spec = spec_of("Qwen/Qwen3-30B-A3B")
     sliced = rank_bytes(spec, "bf16", Placement(tensor_parallel=8))[0][TensorClass.EXPERT]
-    whole = rank_bytes(spec, "bf16", Placement(tensor_parallel=8, expert_parallel=True))[0][
-        TensorClass.EXPERT
-    ]
+    whole = rank_bytes(spec, "bf16", Placement(tensor_parallel=8, expert_parallel=True))[0][TensorClass.EXPERT]
     assert sliced == whole == 16 * 48 * 3 * 768 * 2_048 * 2
 
 
@@ -114,7 +110,7 @@ def test_deepseek_v3_blocks_on_ranks(ranks: int, size: int) -> None:
 
 @pytest.mark.parametrize(("ranks", "size"), [(4, 7_818_135_936), (8, 3_945_064_832)])
 def test_expert_slices_that_fill_no_block(ranks: int, size: int) -> None:
-    """Qwen3-30B-A3B-FP8 in vLLM 0.33, less 96 fp32 cache scales: slices of 192 and 96 in blocks of 64 and 32."""
+    """Qwen3-30B-A3B-FP8 in vLLM 0.33, less 96 cache scales: slices of 192 and 96 in blocks of 64 and 32."""
     assert held(spec_of("Qwen/Qwen3-30B-A3B-FP8"), "auto", tensor_parallel=ranks) == [size - 96 * 4]
 
 

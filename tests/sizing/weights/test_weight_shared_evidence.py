@@ -108,16 +108,12 @@ def test_packed_parameters_on_every_rank() -> None:
     checked = 0
     for row, spec in planned(packed=True):
         stored = spec.quantization
-        if (
-            stored is None
-            or spec.model_type not in HELD_AS_STORED.get(stored.method, ())
-            or _padded(row, spec)
-        ):
+        if stored is None or spec.model_type not in HELD_AS_STORED.get(stored.method, ()) or _padded(row, spec):
             continue
         wrong = differences(row, spec, "auto")
-        assert all(
-            0 <= -each <= 3e-6 * held["parameters"] for each, held in zip(wrong, row["weights"], strict=True)
-        ), row["id"]
+        assert all(0 <= -each <= 3e-6 * held["parameters"] for each, held in zip(wrong, row["weights"], strict=True)), (
+            row["id"]
+        )
         checked += 1
     assert checked >= 45
 
@@ -133,9 +129,7 @@ def differences(row: dict[str, Any], spec: ModelSpec, precision: str) -> list[in
     """Ours less vLLM's, for each stage."""
     names = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
     placement = Placement(**{name: row[name] for name in names})
-    stages = rank_bytes(
-        spec, precision, placement, include=WITHOUT_PREDICTION, vocab_multiple=VLLM_VOCABULARY
-    )
+    stages = rank_bytes(spec, precision, placement, include=WITHOUT_PREDICTION, vocab_multiple=VLLM_VOCABULARY)
     return [sum(stages[each["stage"]].values()) - each["parameters"] for each in row["weights"]]
 
 
