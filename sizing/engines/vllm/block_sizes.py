@@ -1,0 +1,70 @@
+"""Tokens a block: what the attention backend of a model and an accelerator accepts (ENGINE_MEMORY 2.1)."""
+
+from dataclasses import dataclass
+
+from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
+from sizing.engines.vllm.attention import FULL_ONLY
+from sizing.engines.vllm.formats import FP8, Formats, mixers_of, plain_attention
+from sizing.scenario import Scenario, ScenarioError
+
+DEFAULT = 16
+COMPRESSED = 256  # DeepSeek-V4
+SPARSE = 64
+INDEXED = 128  # plain attention with an indexer (MiniMax-M3)
+FLASH_MLA = 64  # SM90 with an fp8 cache
+FLASHINFER_MLA = 32  # SM100
+WIDE_FP8 = 64  # SM90: fp8 heads of 256 and more beside image tokens that see each other
+IMAGES_SEE_EACH_OTHER = ("gemma3", "gemma4", "gemma4_unified")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBlocks:
+    """`size` is what layers are cut into, `smallest` what the kernels need at least."""
+
+    size: int
+    smallest: int
+
+
+def kernel_blocks(scenario: Scenario, spec: ModelSpec, formats: Formats, capability: tuple[int, int]) -> KernelBlocks:
+    """The scenario's block_size or the default, raised to the backend's. Raises ScenarioError if it does not suit."""
+    smallest = _smallest(spec, formats, capability)
+    asked = scenario.block_size
+    if asked is None:
+        return KernelBlocks(max(DEFAULT, smallest), smallest)
+    if asked % smallest:
+        raise ScenarioError(
+            "block_size", f"The attention kernels of this model take blocks of a multiple of {smallest} tokens."
+        )
+    return KernelBlocks(asked, smallest)
+
+
+def _smallest(spec: ModelSpec, formats: Formats, capability: tuple[int, int]) -> int:
+    mixers = list(mixers_of(spec))
+    if any(isinstance(mixer, CompressedAttention) for mixer in mixers):
+        return COMPRESSED
+    latent = [mixer for mixer in mixers if isinstance(mixer, LatentAttention)]
+    if any(mixer.indexer for mixer in latent):
+        return SPARSE
+    if latent and spec.model_type not in FULL_ONLY:
+        return _latent(formats, capability)
+    if any(isinstance(mixer, Attention) and mixer.indexer for mixer in mixers):
+        return INDEXED
+    return WIDE_FP8 if _wide_fp8(spec, formats, capability) else DEFAULT
+
+
+def _latent(formats: Formats, capability: tuple[int, int]) -> int:
+    if capability[0] == 10:
+        return FLASHINFER_MLA
+    return FLASH_MLA if capability[0] == 9 and formats.cache.key in FP8 else DEFAULT
+
+
+def _wide_fp8(spec: ModelSpec, formats: Formats, capability: tuple[int, int]) -> bool:
+    """Gemma 3 and 4 but for the E sizes, which share layers [run-m: p0714 to p0721, against p0447]."""
+    layers = plain_attention(spec)
+    return (
+        capability[0] == 9
+        and formats.cache.key in FP8
+        and spec.model_type in IMAGES_SEE_EACH_OTHER
+        and any(layer.head_dim >= 256 for layer in layers)
+        and not any(layer.reuses_cache for layer in layers)
+    )

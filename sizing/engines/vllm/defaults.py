@@ -1,0 +1,56 @@
+"""The settings that vLLM chooses where the scenario leaves them open (engine/arg_utils.py; ENGINE_MEMORY 10)."""
+
+from hardware_catalog.schema import Accelerator
+from model_catalog.spec import Attention, ModelSpec, Recurrent
+from sizing.engines.vllm.formats import mixers_of
+from sizing.engines.vllm.rules import Rules
+from sizing.scenario import Scenario
+
+GIB = 2**30
+DEFAULT_CAPABILITY = (9, 0)  # an H100's
+LARGE, LARGEST = 70 * GIB, 160 * GIB
+SMALL_CARDS = ("a100", "gb10")  # by name: large, but given the smaller batch
+BIDIRECTIONAL_IMAGE_TOKENS = 2496  # Gemma 4: the batch must hold one image whole (receipt v200)
+
+
+def capability_of(accelerator: Accelerator | None) -> tuple[int, int]:
+    """CUDA compute capability; an H100's where none is known."""
+    return (accelerator.compute_capability if accelerator else None) or DEFAULT_CAPABILITY
+
+
+def max_num_seqs(accelerator: Accelerator | None, rules: Rules) -> int:
+    return 1024 if not rules.v0 and _memory(accelerator) >= LARGE else 256
+
+
+def max_num_batched_tokens(
+    scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: Rules, max_model_len: int
+) -> int:
+    """The server's default. The old engine prefills whole prompts."""
+    if scenario.max_num_batched_tokens is not None:
+        return scenario.max_num_batched_tokens
+    if rules.v0:
+        return max(max_model_len, 2048)
+    memory = _memory(accelerator)
+    tokens = 16384 if memory >= LARGEST else 8192 if memory >= LARGE else 2048
+    return max(tokens, BIDIRECTIONAL_IMAGE_TOKENS) if sees_images_both_ways(spec) else tokens
+
+
+def _memory(accelerator: Accelerator | None) -> int:
+    """Bytes, 0 for the large cards that get the smaller defaults; an H100's where no accelerator is known."""
+    if accelerator is None or accelerator.memory_for_budget is None:
+        return LARGE
+    return 0 if any(name in accelerator.id.lower() for name in SMALL_CARDS) else accelerator.memory_for_budget.bytes
+
+
+def sees_images_both_ways(spec: ModelSpec) -> bool:
+    """Gemma 4 but for the E sizes: image tokens attend to each other."""
+    shares = any(isinstance(mixer, Attention) and mixer.reuses_cache for mixer in mixers_of(spec))
+    return spec.model_type in ("gemma4", "gemma4_unified") and not shares
+
+
+def prefix_caching(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
+    """On, but for the old engine, and for recurrent models before their states could be cached."""
+    if scenario.prefix_caching is not None:
+        return scenario.prefix_caching
+    recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
+    return not rules.v0 and (rules.caches_states or not recurrent)

@@ -1,0 +1,80 @@
+"""LayerCache: what vLLM's planner knows of one layer's cache (its KVCacheSpec), and the sizes derived from it."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sizing.cache import Tokens, at_most, not_negative
+
+Kind = Literal["full", "sliding", "chunked", "cross", "state"]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCache:
+    """Blocks of `block_size` tokens (of `page` bytes) that one layer keeps (v1/kv_cache_interface.py).
+
+    `bound`: the window of a sliding or the chunk of a chunked layer, the source tokens of cross attention, the
+    number of blocks that a sequence's state takes. `shape` tells layers apart that have equal pages. `latent` pages
+    cannot be padded. `sharded`: decode context parallel divides its tokens.
+    """
+
+    kind: Kind
+    block_size: int
+    page: int
+    shape: tuple[int | str, ...] = ()
+    bound: int = 0
+    latent: bool = False
+    sharded: bool = True
+
+    @property
+    def row(self) -> int:
+        """Bytes of one token."""
+        return self.page // self.block_size
+
+
+def same_type(one: LayerCache, other: LayerCache) -> bool:
+    """Whether two layers always hold the same number of tokens, so that one group can hold both."""
+    return (one.kind, one.block_size, one.bound) == (other.kind, other.block_size, other.bound)
+
+
+def as_full(layer: LayerCache) -> LayerCache:
+    """The layer as it is allocated without the hybrid manager: every token is kept."""
+    return replace(layer, kind="full", bound=0) if layer.kind in ("sliding", "chunked") else layer
+
+
+def divided_up(tokens: Tokens, by: int) -> Tokens:
+    return -(-tokens // by)
+
+
+def admitted_blocks(layer: LayerCache, tokens: Tokens, in_flight: int, dcp: int) -> Tokens:
+    """Blocks set aside for a sequence of `tokens` tokens when it is admitted (ENGINE_MEMORY 2.3).
+
+    `in_flight` tokens may be scheduled ahead of what has been computed, so windows and chunks hold as many more.
+    """
+    size = layer.block_size
+    match layer.kind:
+        case "full":
+            return divided_up(divided_up(tokens, dcp) if layer.sharded else tokens, size)
+        case "sliding":
+            return divided_up(at_most(tokens, layer.bound - 1 + in_flight), size) + 1
+        case "chunked":
+            return divided_up(at_most(tokens, layer.bound + in_flight), size)
+        case "cross":
+            return tokens * 0 + divided_up(layer.bound, size)
+        case "state":
+            return tokens * 0 + layer.bound
+
+
+def live_blocks(layer: LayerCache, tokens: Tokens, dcp: int, source_tokens: int, kept_states: int) -> Tokens:
+    """Blocks in use once `tokens` tokens are computed: those behind a window or chunk have been freed."""
+    size = layer.block_size
+    match layer.kind:
+        case "full":
+            return divided_up(divided_up(tokens, dcp) if layer.sharded else tokens, size)
+        case "sliding":
+            return divided_up(tokens, size) - not_negative(tokens - layer.bound + 1) // size
+        case "chunked":
+            return divided_up(tokens, size) - layer.bound * (tokens // layer.bound) // size
+        case "cross":
+            return tokens * 0 + divided_up(source_tokens, size)
+        case "state":
+            return tokens * 0 + min(kept_states, layer.bound)

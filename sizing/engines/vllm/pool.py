@@ -1,0 +1,91 @@
+"""The pool of blocks that all groups of a rank draw from, and what sequences take of it."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from sizing.cache import Tokens, at_most
+from sizing.engines.vllm.groups import Group
+from sizing.engines.vllm.layers import LayerCache, admitted_blocks, live_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How sequences use blocks. `in_flight` tokens at most are scheduled ahead (ENGINE_MEMORY 2.3).
+
+    `dcp`: ranks that share a sequence's tokens. `source_tokens`: of an encoder. `settled_states`: state blocks in use
+    between two borders. `prefix`: tokens that all sequences share, stored once.
+    """
+
+    in_flight: int
+    dcp: int = 1
+    source_tokens: int = 0
+    settled_states: int = 1
+    prefix: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Blocks that sequences take, over all groups; equal groups are counted together."""
+
+    layers: tuple[tuple[LayerCache, int], ...]
+    load: Load
+
+    def admitted(self, tokens: Tokens, *, states: bool) -> Tokens:
+        """Of one sequence when it is admitted: of state groups, or of all others."""
+        total: Tokens = tokens * 0
+        for layer, groups in self._of(states):
+            total = total + groups * admitted_blocks(layer, tokens, self.load.in_flight, self.load.dcp)
+        return total
+
+    def live(self, tokens: Tokens) -> Tokens:
+        """Of one sequence of which `tokens` tokens are computed."""
+        load, total = self.load, tokens * 0
+        for layer, groups in self.layers:
+            total = total + groups * live_blocks(layer, tokens, load.dcp, load.source_tokens, load.settled_states)
+        return total
+
+    def shared(self, tokens: Tokens) -> Tokens:
+        """Whole blocks of the shared prefix, which full attention stores once (prefix caching)."""
+        total: Tokens = tokens * 0
+        if self.load.prefix:
+            for layer, groups in self.layers:
+                if layer.kind == "full":
+                    span = layer.block_size * (self.load.dcp if layer.sharded else 1)
+                    total = total + groups * (at_most(tokens, self.load.prefix) // span)
+        return total
+
+    def _of(self, states: bool) -> list[tuple[LayerCache, int]]:
+        return [(layer, groups) for layer, groups in self.layers if (layer.kind == "state") == states]
+
+
+def blocks_of(groups: tuple[Group, ...], load: Load) -> Blocks:
+    return Blocks(tuple(Counter(group.first for group in groups).items()), load)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolCache:
+    """A rank's cache: sequences take whole blocks of `block_bytes` from one pool (RankCache)."""
+
+    blocks: Blocks
+    block_bytes: int
+
+    def kv(self, tokens: Tokens, batch: Tokens) -> Tokens:
+        once = self.blocks.shared(tokens)
+        return self.block_bytes * ((self.blocks.admitted(tokens, states=False) - once) * batch + once)
+
+    def state(self, tokens: Tokens, batch: Tokens) -> Tokens:
+        return self.block_bytes * self.blocks.admitted(tokens, states=True) * batch
+
+    def live(self, tokens: Tokens, batch: Tokens) -> Tokens:
+        once = self.blocks.shared(tokens)
+        return self.block_bytes * ((self.blocks.live(tokens) - once) * batch + once)
+
+    def need(self, tokens: Tokens, batch: Tokens) -> Tokens:
+        return self.kv(tokens, batch) + self.state(tokens, batch)
+
+
+def block_bytes(groups: tuple[Group, ...], first: int, after: int) -> int:
+    """Bytes of a block on the rank that holds layers `first` to `after` − 1: its share of the widest group."""
+    return max(
+        (sum(layer.page for number, layer in group.members if first <= number < after) for group in groups), default=0
+    )

@@ -1,0 +1,101 @@
+"""Models and settings that vLLM turns away at start-up, with its reason (ENGINE_MEMORY 2.6)."""
+
+from model_catalog.spec import ModelSpec, Recurrent
+from sizing.engines.vllm.formats import mixers_of
+from sizing.engines.vllm.rules import Rules
+from sizing.placement import PlacementError, check_placement
+from sizing.scenario import Scenario, ScenarioError
+from sizing.versions import Version, at_least
+
+# Last release that has the class; from the next on vLLM names it as dropped.
+DROPPED = {
+    "baichuan": "0.23.0",
+    "qwen": "0.23.0",
+    "internlm": "0.23.0",
+    "xverse": "0.23.0",
+    "minimax_m1": "0.23.0",
+    "mpt": "0.28.0",
+    "phi3small": "0.9.2",
+}
+UNSUPPORTED = frozenset(
+    {
+        "gpt_neo",
+        "hunyuan_cla",
+        "minimax",
+        "minimax_m3",
+        "minimax_text_01",
+        "mllama",
+        "mt5",
+        "openelm",
+        "phi4flash",
+        "rwkv",
+        "rwkv5",
+        "rwkv6",
+        "rwkv7",
+        "step3p7",
+        "t5",
+    }
+)
+UNDISPATCHED = {"xlstm": "xLSTM", "zamba": "Zamba", "bailing_hybrid": "Ling 3.0"}
+UNKNOWN_STATES = frozenset({"rwkv", "xlstm"})
+FOREIGN = {
+    "dp_attention": "SGLang",
+    "chunked_prefill_size": "SGLang",
+    "swa_full_tokens_ratio": "SGLang",
+    "ubatch_size": "llama.cpp",
+    "kv_unified": "llama.cpp",
+    "flash_attention": "llama.cpp",
+    "swa_full": "llama.cpp",
+}
+
+
+def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -> None:
+    """Raises ScenarioError or PlacementError at the field at fault."""
+    _check_foreign(scenario)
+    _check_model(spec, version)
+    _check_heads(scenario, spec)
+    check_placement(spec, scenario.placement)
+    if scenario.expert_parallel and not any(
+        run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers
+    ):
+        raise ScenarioError("expert_parallel", "vLLM refuses expert parallelism for a model without experts.")
+    if rules.v0 and scenario.decode_context_parallel > 1:
+        raise ScenarioError("decode_context_parallel", "This vLLM release has no decode context parallelism.")
+
+
+def _check_foreign(scenario: Scenario) -> None:
+    for field, engine in FOREIGN.items():
+        if getattr(scenario, field) not in (None, False):
+            raise ScenarioError(field, f"{field} is a setting of {engine}; vLLM has none like it.")
+
+
+def _check_model(spec: ModelSpec, version: Version) -> None:
+    last = DROPPED.get(spec.model_type)
+    if last is not None and at_least(version, _after(last)):
+        raise ScenarioError(
+            "engine_version", f"vLLM supported {spec.model_type} models until {last}, and does not any more."
+        )
+    if spec.model_type in UNSUPPORTED or any(
+        isinstance(mixer, Recurrent) and mixer.kind in UNKNOWN_STATES for mixer in mixers_of(spec)
+    ):
+        raise ScenarioError("model", f"vLLM does not support {spec.model_type} models.")
+    if spec.model_type in UNDISPATCHED:
+        raise ScenarioError(
+            "model", f"vLLM refuses {UNDISPATCHED[spec.model_type]}: some of its layers have no attention it can run."
+        )
+
+
+def _after(release: str) -> str:
+    *front, last = release.split(".")
+    return ".".join([*front, str(int(last) + 1)])
+
+
+def _check_heads(scenario: Scenario, spec: ModelSpec) -> None:
+    ranks = scenario.tensor_parallel
+    for mixer in mixers_of(spec):
+        if not isinstance(mixer, Recurrent) and mixer.heads % ranks:
+            raise PlacementError(
+                "tensor_parallel",
+                f"vLLM needs the number of attention heads ({mixer.heads}) to be divisible by "
+                f"tensor parallel ({ranks}).",
+            )
