@@ -8,13 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from model_catalog.blocks.linear import linear, small
 from model_catalog.fields import Fields
 from model_catalog.importers import mixtures as moe
 from model_catalog.importers.common import derived_head_dim, head_dim_of, query_heads_of
 from model_catalog.importers.families import PHI3, QWEN2, norm_if
 from model_catalog.importers.legacy import GPT, inner_or_fourfold
 from model_catalog.importers.plain import Family, read_plain
-from model_catalog.spec import Attention, Layer, ModelSpec, run_length
+from model_catalog.spec import Attention, Layer, ModelSpec, Tower, run_length
+from model_catalog.tensors import TensorClass
+from model_catalog.towers.clip_like import clip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,10 +158,28 @@ def hunyuan_v1_experts(f: Fields, index: int) -> moe.Mixture:
     )
 
 
+CLIP_LARGE = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16}
+CLIP_LARGE |= {"image_size": 336, "patch_size": 14}
+
+
 def read_phi3_vision(f: Fields) -> ModelSpec:
-    if f.raw("img_processor") is not None:
-        f.doubt("img_processor", "The vision tower is not counted.", kv=False)
-    return read_plain(f, PHI3)
+    """Phi-3 and 3.5 vision: CLIP ViT-L/14 at 336 pixels, four of its patches joined, and a projector of two layers."""
+    spec = read_plain(f, PHI3)
+    images = f.part("img_processor")
+    if images is None:
+        return spec
+    if images.text("model_name") != "openai/clip-vit-large-patch14-336":
+        f.doubt("img_processor", "The vision tower is not known here; its weights are not counted.", kv=False)
+        return spec
+    joined, hidden, kind = 4 * CLIP_LARGE["hidden_size"], spec.hidden_size, TensorClass.VISION
+    projector = (
+        *linear("img_projection.0", hidden, joined, kind, bias=True),
+        *linear("img_projection.2", hidden, hidden, kind, bias=True),
+        *small("separators", 2, joined),
+    )
+    return replace(
+        spec, towers=(clip(Fields(CLIP_LARGE, "clip_vision_model")), Tower(name="projector", tensors=projector))
+    )
 
 
 # Block-sparse layers attend to fewer tokens but keep all of them in the cache

@@ -118,7 +118,7 @@ def test_published_parameter_counts(config: dict[str, Any], count: int) -> None:
     """Safetensors totals of the repositories."""
     spec = read_config(config)
     assert parameters(spec) == count
-    assert not spec.doubts
+    assert not any(doubt.touches_weights for doubt in spec.doubts)
 
 
 def test_prediction_layer_of_mimo() -> None:
@@ -148,6 +148,20 @@ def test_shared_key_values_of_gpt_bigcode() -> None:
     """SantaCoder and StarCoder: multi_query is the class's default."""
     assert attentions(read_config({**GPT2, "model_type": "gpt_bigcode"}))[0].kv_heads == 1
     assert attentions(read_config({**GPT2, "model_type": "gpt_bigcode", "multi_query": False}))[0].kv_heads == 12
+
+
+def test_vision_tower_of_phi_3() -> None:
+    """Phi-3-vision and Phi-3.5-vision: 4,146,621,440 parameters in the checkpoint."""
+    config = {
+        "model_type": "phi3_v",
+        "hidden_size": 3072,
+        "intermediate_size": 8192,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "vocab_size": 32064,
+        "img_processor": {"model_name": "openai/clip-vit-large-patch14-336"},
+    }
+    assert parameters(read_config(config)) == 4_146_621_440
 
 
 def test_gpt2_does_not_heed_fields_of_other_classes() -> None:
@@ -257,30 +271,25 @@ VALUES = st.one_of(
 )
 NAMES = st.sampled_from(
     [
-        "n_layer",
-        "n_head",
-        "d_model",
-        "head_dim",
-        "num_kv_heads",
-        "layer_types",
-        "sliding_window",
-        "num_experts",
-        "top_k",
-        "n_inner",
-        "vocab_size",
-        "moe_intermediate_size",
-        "n_shared_experts",
-        "sliding_window_pattern",
-        "use_cla",
-        "num_key_value_heads",
-        "attention_types",
-        "multi_query",
-        "attn_config",
-        "ffn_config",
-        "kv_channels",
+        *("n_layer", "n_head", "d_model", "head_dim", "num_kv_heads", "layer_types", "sliding_window", "n_inner"),
+        *("num_experts", "top_k", "vocab_size", "moe_intermediate_size", "n_shared_experts", "use_cla", "kv_channels"),
+        *("num_key_value_heads", "attention_types", "multi_query", "attn_config", "ffn_config", "img_processor"),
     ]
 )
-TYPES = ["somebody_new", "gpt_neo", "mpt", "dbrx", "falcon", "chatglm", "hunyuan", "qwen", "jetmoe", "minicpm", "opt"]
+TYPES = [
+    "somebody_new",
+    "gpt_neo",
+    "mpt",
+    "dbrx",
+    "falcon",
+    "chatglm",
+    "hunyuan",
+    "qwen",
+    "jetmoe",
+    "minicpm",
+    "opt",
+    "phi3_v",
+]
 
 
 @settings(deadline=None, max_examples=300)
