@@ -1,6 +1,5 @@
 """What the controls offer, in their order, and how each value is called."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
@@ -8,9 +7,10 @@ from typing import Any
 from components.solve import OWN_CONFIG
 from hardware_catalog import all_accelerators
 from model_catalog.lookup import all_ids
+from model_catalog.spec import ModelSpec
 from sizing.engines import ENGINES, minimum, transformers
 from sizing.engines.simple import SimpleRules
-from sizing.weights.precisions import BY_NAME, PRECISIONS
+from sizing.weights.precisions import PRECISIONS
 
 OWN_ACCELERATOR = "own"
 NO_ACCELERATOR = ""
@@ -43,11 +43,13 @@ def with_current(options: Iterable[Any], value: Any) -> list[Any]:
 
 @cache
 def model_names() -> dict[str, str]:
-    """Id → label: the name without its organisation, unless two organisations have the name."""
-    ids = all_ids()
-    names = Counter(name_of(model) for model in ids)
-    labels = {model: name_of(model) if names[name_of(model)] == 1 else _told_apart(model) for model in ids}
-    return {OWN_CONFIG: "Your own config.json", **labels}
+    """Id → label: the name without its organisation; only the first of several that share a name has it alone."""
+    labels, taken = {OWN_CONFIG: "Your own config.json"}, set()
+    for model in all_ids():
+        name = name_of(model)
+        labels[model] = _told_apart(model) if name in taken else name
+        taken.add(name)
+    return labels
 
 
 def name_of(model: str) -> str:
@@ -81,9 +83,9 @@ def weights_label(name: str) -> str:
     return WEIGHTS_SHORT.get(name, name.upper())
 
 
-def weights_help(name: str) -> str:
-    known = BY_NAME.get(name)
-    return f"{known.label}. {known.kept}" if known else ""
+def stored_label(spec: ModelSpec) -> str:
+    """What "as stored" is for this model."""
+    return weights_label(spec.quantization.method if spec.quantization else spec.dtype)
 
 
 def kv_options(engine: str) -> list[str]:

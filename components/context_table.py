@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from pandas.io.formats.style import Styler
 
-from components.format import Unit, share, short_tokens, two_decimals
+from components.format import Unit, in_unit, share, short_tokens, two_decimals
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.size import TIGHT_SHARE
 
@@ -13,20 +14,21 @@ LENGTHS = (2048, 8192, 32_768, 131_072)
 LOADS = (1, 4, 16, 64, 256)
 
 
-def context_table(planned: EnginePlan, unit: Unit) -> pd.DataFrame:
+def context_table(planned: EnginePlan, unit: Unit) -> Styler:
     """One row a length up to the longest request accepted; cells are Markdown, coloured by fit."""
     lengths = _lengths(planned.scenario.max_model_len or LENGTHS[0])
     needs = [_needs(rank, lengths, planned) for rank in planned.ranks]
     pools = [rank.usable for rank in planned.ranks]
-    columns = {
+    each = f"Each, {unit}"
+    columns: dict[str, list[object]] = {
         "Tokens": [f"**{short_tokens(length)}**" for length in lengths],
-        f"Each, {unit}": [two_decimals(max(int(rank.cache.live(n, 1)) for rank in planned.ranks), unit) for n in lengths],
+        each: [in_unit(max(int(rank.cache.live(n, 1)) for rank in planned.ranks), unit) for n in lengths],
     }
     for column, load in enumerate(LOADS):
         columns[f"× {load}"] = [
             _cell([int(need[row, column]) for need in needs], pools, unit) for row in range(len(lengths))
         ]
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).style.format({each: "{:,.2f}"})
 
 
 def _lengths(longest: int) -> list[int]:

@@ -33,6 +33,10 @@ def number_in(size: int, unit: str) -> str:
     return three_figures(size / BYTES_IN[unit])
 
 
+def in_unit(size: int, unit: str) -> float:
+    return size / BYTES_IN[unit]
+
+
 def two_decimals(size: int, unit: str) -> str:
     return f"{size / BYTES_IN[unit]:,.2f}"
 
@@ -46,11 +50,11 @@ def amount(size: int, unit: Unit) -> str:
 
 
 def scaled(size: int, unit: Unit) -> str:
-    """In the largest unit that gives at least 1, without decimals where that is exact: 128 KiB, 3.14 MiB, 656 B."""
+    """In the largest unit that gives at least 1; whole MiB and KiB without decimals: 1.00 GiB, 128 KiB, 656 B."""
     for name in LADDERS[unit]:
         if size >= BYTES_IN[name]:
             whole, rest = divmod(size, BYTES_IN[name])
-            return f"{number_in(size, name) if rest else f'{whole:,}'} {name}"
+            return f"{number_in(size, name) if rest or name == unit else f'{whole:,}'} {name}"
     return f"{size:,} B"
 
 

@@ -9,8 +9,15 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from components.choices import cache_rules
-from components.layer_kinds import RECURRENT_NAMES, kind_of
-from model_catalog.spec import Attention, CompressedAttention, CrossAttention, LatentAttention, Mixer, Recurrent
+from components.layer_kinds import RECURRENT_NAMES, first_kv, kind_of
+from model_catalog.spec import (
+    Attention,
+    CompressedAttention,
+    CrossAttention,
+    LatentAttention,
+    Mixer,
+    Recurrent,
+)
 from sizing.cache import CacheCost, Growth
 from sizing.cache_formats import CacheFormats
 from sizing.engines.plan import EnginePlan
@@ -55,7 +62,7 @@ def formula_lines(planned: EnginePlan) -> list[Line]:
             counts[mixer] = counts.get(mixer, 0) + run.count
     return [
         line
-        for mixer, count in counts.items()
+        for mixer, count in sorted(counts.items(), key=lambda pair: first_kv(pair[0]))
         for line in _lines(mixer, count, lambda each: rules.mixer_cost(each, formats), formats, load)
     ]
 
@@ -138,7 +145,12 @@ def _entry_numbers(mixer: Mixer, formats: CacheFormats) -> tuple[Factor, ...]:
     size = Factor(element, "bytes" if element > 1 else "byte")
     match mixer:
         case Attention() | CrossAttention() if mixer.head_dim == mixer.value_dim:
-            return (Factor(2, "K and V"), Factor(mixer.kv_heads, "KV heads"), Factor(mixer.head_dim, "head dim"), size)
+            return (
+                Factor(2, "K and V"),
+                Factor(mixer.kv_heads, "KV heads"),
+                Factor(mixer.head_dim, "head dim"),
+                size,
+            )
         case Attention() | CrossAttention():
             both = Factor(mixer.head_dim + mixer.value_dim, f"{mixer.head_dim} K + {mixer.value_dim} V dims")
             return (Factor(mixer.kv_heads, "KV heads"), both, size)
@@ -180,7 +192,11 @@ def _conv_factors(mixer: Recurrent, size: int, usual_bytes: int) -> tuple[Factor
     for element in (usual_bytes, *ELEMENT_BYTES):
         columns = columns_bytes // element
         if not rest and columns * element == columns_bytes and columns in (mixer.conv_kernel - 1, mixer.conv_kernel):
-            return (Factor(mixer.conv_channels, "channels"), Factor(columns, "inputs"), Factor(element, "bytes"))
+            return (
+                Factor(mixer.conv_channels, "channels"),
+                Factor(columns, "inputs"),
+                Factor(element, "bytes"),
+            )
     return (Factor(size, "bytes"),)
 
 

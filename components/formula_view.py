@@ -8,7 +8,9 @@ import streamlit as st
 from components.format import both_units
 from components.formula import Factor, Line
 
-ROW = "display:flex;flex-wrap:wrap;gap:4px 8px;align-items:flex-start;font-variant-numeric:tabular-nums;margin:2px 0 14px"
+ROW = (
+    "display:flex;flex-wrap:wrap;gap:4px 8px;align-items:flex-start;font-variant-numeric:tabular-nums;margin:2px 0 14px"
+)
 FACTOR = "display:inline-flex;flex-direction:column;align-items:center"
 LABEL = "font-size:11px;line-height:1.3;opacity:.75"
 NAME = "font-size:12px;opacity:.75"

@@ -25,7 +25,10 @@ def open_page(pages: Sequence[Page]) -> None:
     if wanted is not None:
         st.switch_page(wanted, query_params=st.query_params.to_dict())
     st.set_page_config(
-        page_title=f"{page.title} · KV Atlas", page_icon=str(ICON), layout="wide", initial_sidebar_state=SIDEBAR_WIDTH
+        page_title=f"{page.title} · KV Atlas",
+        page_icon=str(ICON),
+        layout="wide",
+        initial_sidebar_state=SIDEBAR_WIDTH,
     )
     st.logo(LOGO.read_text(), size="large")
     page.run()

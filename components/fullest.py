@@ -1,5 +1,7 @@
 """The GPU that decides: the rank with the least room, and what a request keeps on the rank that holds most."""
 
+from math import lcm
+
 from components.choices import cache_rules
 from sizing.cache import CacheCost
 from sizing.costs import stage_costs
@@ -32,3 +34,10 @@ def request_cost(planned: EnginePlan) -> CacheCost:
     costs = stage_costs(planned.spec, rules.mixer_cost, formats, planned.scenario.placement)
     tokens = planned.scenario.context_length or 1
     return max(costs, key=lambda cost: int(cost.bytes(tokens)))
+
+
+def growth_after(cost: CacheCost, tokens: int) -> tuple[int, int]:
+    """Tokens of one step of growth, and the bytes that a step beyond `tokens` adds. The step is 1 but where several
+    tokens share an entry."""
+    step = lcm(*(growth.every for growth in cost.growths)) if cost.growths else 1
+    return step, int(cost.kv(tokens + step)) - int(cost.kv(tokens))

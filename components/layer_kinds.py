@@ -90,5 +90,11 @@ def count_by_name(spec: ModelSpec) -> Counter[str]:
     return counts
 
 
+def first_kv(mixer: Mixer) -> tuple[bool, float]:
+    """Sorts mixers for legends and formulas: keys and values before state, what keeps more first."""
+    kind = kind_of(mixer)
+    return kind.colour == inks.STATE, -kind.height
+
+
 def headline(spec: ModelSpec, tokens: int) -> str:
     return f"{spec.num_layers} layers, by what each keeps of a {short_tokens(tokens)}-token request"

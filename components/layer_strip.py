@@ -5,7 +5,7 @@ from typing import Any
 from components import inks
 from components.choices import cache_rules
 from components.format import Unit, scaled
-from components.layer_kinds import count_by_name, kind_of, layer_name
+from components.layer_kinds import count_by_name, first_kv, kind_of, layer_name
 from components.legend import Item
 from model_catalog.spec import Layer, ModelSpec
 from sizing.cache import CacheCost, total
@@ -13,6 +13,7 @@ from sizing.engines.plan import EnginePlan
 
 HEIGHT = 32
 EMPTY_HEIGHT = 0.1
+LAST = [(True, 0.0)]
 
 
 def layer_strip(spec: ModelSpec) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def strip_legend(planned: EnginePlan, unit: Unit) -> list[Item]:
     tokens = planned.scenario.context_length or 1
     counts = count_by_name(planned.spec)
     items = {}
-    for run in planned.spec.layers:
+    for run in sorted(planned.spec.layers, key=lambda run: [first_kv(mixer) for mixer in run.layer.mixers] or LAST):
         name = layer_name(run.layer)
         if name not in items:
             kept = int(_cost(run.layer, planned).bytes(tokens))

@@ -57,7 +57,13 @@ def _of_segment(segment: Segment, unit: Unit) -> Item:
     value = ("≈ " if segment.estimate else "") + number_in(segment.size, unit)
     colour = segment.colour
     if segment.texture == "unused":
-        return Item(f"repeating-linear-gradient(-45deg,{colour} 0 1px,transparent 1px 3px)", segment.name, value, 1, colour)
+        return Item(
+            f"repeating-linear-gradient(-45deg,{colour} 0 1px,transparent 1px 3px)",
+            segment.name,
+            value,
+            1,
+            colour,
+        )
     if segment.texture == "short":
         crossed = (
             f"repeating-linear-gradient(45deg,{colour} 0 1px,transparent 1px 3px),"

@@ -61,18 +61,25 @@ def _sizes(size: int, bar: Bar, unit: Unit) -> str:
 def _marker(segment: Segment) -> dict[str, Any]:
     """Keys and values have one colour in three textures. Pattern colours must be real ones."""
     if segment.texture == "unused":
-        return {
-            "color": inks.faded(segment.colour, 0.12),
-            "line": {"color": segment.colour, "width": 1},
-            "pattern": {"shape": "/", "size": 7, "solidity": 0.22, "fgcolor": segment.colour, "fillmode": "overlay"},
-        }
+        return _hatched(segment.colour, 0.12, "/", segment.colour, 1)
     if segment.texture == "short":
-        return {
-            "color": inks.faded(segment.colour, 0.25),
-            "line": {"color": inks.SHORT, "width": 1.5},
-            "pattern": {"shape": "x", "size": 7, "solidity": 0.22, "fgcolor": segment.colour, "fillmode": "overlay"},
-        }
+        return _hatched(segment.colour, 0.25, "x", inks.SHORT, 1.5)
     return {"color": segment.colour, "line": {"width": 0}}
+
+
+def _hatched(colour: str, alpha: float, shape: str, outline: str, width: float) -> dict[str, Any]:
+    return {
+        "color": inks.faded(colour, alpha),
+        "line": {"color": outline, "width": width},
+        "pattern": {
+            "shape": shape,
+            "size": 7,
+            "solidity": 0.2,
+            "fgcolor": colour,
+            "fgopacity": 1,
+            "fillmode": "overlay",
+        },
+    }
 
 
 def _outside(bar: Bar, unit: Unit) -> dict[str, Any]:
@@ -150,5 +157,3 @@ def alternative_text(bar: Bar, unit: Unit) -> str:
     if bar.card is not None and bar.budget is not None:
         lines = f" The budget is {amount(bar.budget, unit)} of the card's {amount(bar.card, unit)}."
     return f"Memory of one GPU, from left to right: {terms}.{lines}"
-
-

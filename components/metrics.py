@@ -3,7 +3,7 @@
 import streamlit as st
 
 from components.format import Unit, amount, counted, multiple, scaled, short_tokens
-from components.fullest import request_cost
+from components.fullest import growth_after, request_cost
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
 
@@ -53,5 +53,7 @@ def one_request(planned: EnginePlan, unit: Unit) -> tuple[str, str]:
     """On the fullest GPU."""
     tokens = planned.scenario.context_length or 1
     taken = max(int(rank.cache.live(tokens, 1)) for rank in planned.ranks)
+    step, added = growth_after(request_cost(planned), tokens)
+    per = "a token" if step == 1 else f"every {step:,} tokens"
     each = ", each GPU" if planned.scenario.placement.gpus > 1 else ""
-    return amount(taken, unit), f"{scaled(request_cost(planned).rate(tokens), unit)} a token{each}"
+    return amount(taken, unit), f"{scaled(added, unit)} {per}{each}"

@@ -45,7 +45,14 @@ class Form:
         """A whole number, exact; empty is the field's default."""
         seeded(name, self.held.values.get(name))
         value = st.number_input(
-            label, min_value=least, max_value=most, step=1, value=None, key=WIDGET + name, on_change=moved, **more
+            label,
+            min_value=least,
+            max_value=most,
+            step=1,
+            value=None,
+            key=WIDGET + name,
+            on_change=moved,
+            **more,
         )
         self.put(name, value)
         self.slot(name)
@@ -111,7 +118,11 @@ def _model(form: Form) -> None:
 def _own_config(form: Form) -> None:
     seeded("config", form.held.config_text)
     st.file_uploader(
-        "Drop a config.json", type=["json", "txt"], key=WIDGET + "file", max_upload_size=2, on_change=_take_file
+        "Drop a config.json",
+        type=["json", "txt"],
+        key=WIDGET + "file",
+        max_upload_size=2,
+        on_change=_take_file,
     )
     form.held.config_text = st.text_area(
         "or paste its text", key=WIDGET + "config", height=140, max_chars=LONGEST_TEXT, on_change=moved
@@ -128,7 +139,11 @@ def _take_file() -> None:
 
 def _weights(form: Form) -> None:
     value = form.choose(
-        "weights", "Weights", choices.weights_options(), form.get("weights"), format_func=choices.weights_label
+        "weights",
+        "Weights",
+        choices.weights_options(),
+        form.get("weights"),
+        format_func=choices.weights_label,
     )
     form.put("weights", value)
     form.slot("weights")
@@ -173,7 +188,11 @@ def _accelerator(form: Form) -> None:
     )
     value = choices.OWN_ACCELERATOR if own else form.get("accelerator", choices.NO_ACCELERATOR)
     chosen = form.choose(
-        "accelerator", "Accelerator", list(choices.accelerator_names()), value, format_func=choices.accelerator_label
+        "accelerator",
+        "Accelerator",
+        list(choices.accelerator_names()),
+        value,
+        format_func=choices.accelerator_label,
     )
     form.slot("accelerator")
     if chosen == choices.OWN_ACCELERATOR:
@@ -225,7 +244,12 @@ def _load(form: Form) -> None:
 
 
 def _steps(
-    form: Form, name: str, label: str, steps: Sequence[int], format_func: Callable[[Any], str], help_: str | None
+    form: Form,
+    name: str,
+    label: str,
+    steps: Sequence[int],
+    format_func: Callable[[Any], str],
+    help_: str | None,
 ) -> None:
     """A slider over round numbers; an exact number from elsewhere takes its place among them."""
     value = seeded(name, form.get(name, DEFAULT_CONTEXT))
@@ -250,24 +274,27 @@ def _moved_step(name: str) -> None:
 
 def _engine(form: Form) -> None:
     """The version is asked for only where the rules differ between versions."""
-    engine = form.choose("engine", "Engine", choices.engine_options(), form.get("engine"), format_func=choices.engine_label)
+    engine = form.choose(
+        "engine", "Engine", choices.engine_options(), form.get("engine"), format_func=choices.engine_label
+    )
     if engine != form.get("engine"):
         form.put("engine_version", None)
     form.put("engine", engine)
     versions = choices.engine_versions(engine)
     if len(versions) > 1:
-        form.put("engine_version", form.choose(f"version_{engine}", "Version", versions, form.get("engine_version", versions[0])))
+        form.put(
+            "engine_version",
+            form.choose(f"version_{engine}", "Version", versions, form.get("engine_version", versions[0])),
+        )
     form.slot("engine")
 
 
 def _settings(form: Form) -> None:
     """Everything rarer. While it is closed its controls are not drawn, and the scenario keeps their values."""
-    place = st.container()
+    place = st.empty()
     opened = st.expander("Settings", icon=":material/tune:", key="settings", on_change="rerun")
     if not opened.open:
-        with place:
-            for name in SETTINGS:
-                form.slots.setdefault(name, st.empty())
+        form.slots = dict.fromkeys(SETTINGS, place) | form.slots
         return
     with opened:
         _exact(form)
@@ -333,14 +360,14 @@ def _parallel(form: Form) -> None:
         form.whole("data_parallel", "DP", help="Data parallel: copies of the whole model.")
     with right:
         form.whole(
-            "decode_context_parallel", "DCP", help="Decode context parallel: the tokens of a request are shared out."
+            "decode_context_parallel",
+            "DCP",
+            help="Decode context parallel: the tokens of a request are shared out.",
         )
     for name in ("pipeline_parallel", "data_parallel", "decode_context_parallel"):
         form.put(name, form.get(name, 1))
     seeded("expert_parallel", form.get("expert_parallel", False))
-    form.put(
-        "expert_parallel", st.toggle("Expert parallel", key=WIDGET + "expert_parallel", on_change=moved)
-    )
+    form.put("expert_parallel", st.toggle("Expert parallel", key=WIDGET + "expert_parallel", on_change=moved))
 
 
 def _memory(form: Form) -> None:
@@ -367,9 +394,7 @@ def _memory(form: Form) -> None:
 
 
 def _lengths(form: Form) -> None:
-    form.whole(
-        "max_model_len", "Longest request accepted", most=LONGEST_CONTEXT, placeholder="the model's own limit"
-    )
+    form.whole("max_model_len", "Longest request accepted", most=LONGEST_CONTEXT, placeholder="the model's own limit")
     form.whole("shared_prefix_tokens", "Shared prefix, tokens", least=0, most=LONGEST_CONTEXT)
     form.put("shared_prefix_tokens", form.get("shared_prefix_tokens", 0))
 

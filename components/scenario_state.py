@@ -92,7 +92,7 @@ def publish(held: Held) -> None:
 
 def address_of(held: Held) -> dict[str, str]:
     query = values_to_query(held.values)
-    values, units, name, config = held.settings()
+    _, units, name, config = held.settings()
     if units != UNITS[0]:
         query["units"] = units
     if name is not None:

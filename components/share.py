@@ -1,6 +1,7 @@
 """The scenario line and, at its right, the unit and what can be taken along."""
 
 import json
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -9,16 +10,25 @@ from components import wording
 from components.format import UNITS
 from components.scenario_state import Held, address_of, use_units
 from components.solve import OWN_CONFIG, Outcome
+from sizing.scenario import Scenario
 
 
 def draw(held: Held, outcome: Outcome) -> None:
+    line = str(held.values["model"])
+    if outcome.report and outcome.spec:
+        line = wording.scenario_line(held, asked(held, outcome.report.scenario, outcome.set_aside), outcome.spec)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        line = wording.scenario_line(held, outcome.report.scenario) if outcome.report else str(held.values["model"])
-        with st.container(width="stretch"):
-            st.caption(line)
+        st.caption(line, width="content")
+        st.space("stretch")
         st.menu_button(held.units, list(UNITS), key="units", type="tertiary", on_click=use_units, args=("units",))
         with st.popover("Share", icon=":material/ios_share:", type="tertiary"):
             _share(held)
+
+
+def asked(held: Held, scenario: Scenario, set_aside: Sequence[str]) -> Scenario:
+    """The scenario as the reader set it, sizes of groups that cannot be included."""
+    sizes = {name: held.values[name] for name in set_aside if isinstance(held.values.get(name), int)}
+    return scenario.model_copy(update=sizes)
 
 
 def _share(held: Held) -> None:

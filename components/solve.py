@@ -13,10 +13,10 @@ from model_catalog.importers import read_config
 from model_catalog.lookup import UnknownModel, find_entry
 from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator
+from sizing.engines.plan import EnginePlan
 from sizing.placement import PlacementError, check_placement
 from sizing.report import Report
 from sizing.scenario import Scenario, ScenarioError, make_scenario
-from sizing.engines.plan import EnginePlan
 from sizing.size import plan, report_of
 
 OWN_CONFIG = "config.json"
@@ -73,9 +73,7 @@ def _solve_spec(values: dict[str, Any], spec: ModelSpec) -> Outcome:
             return _answered(values, outcome)
         except (ScenarioError, PlacementError) as error:
             fault = Fault(error.field, _sentence(error.message))
-            outcome = replace(
-                outcome, fault=outcome.fault or fault, set_aside=(*outcome.set_aside, error.field)
-            )
+            outcome = replace(outcome, fault=outcome.fault or fault, set_aside=(*outcome.set_aside, error.field))
             if error.field not in values:
                 break
             del values[error.field]
@@ -102,8 +100,9 @@ def _check_sizes(values: Mapping[str, Any]) -> None:
 
 
 def working_tensor_parallel(scenario: Scenario, spec: ModelSpec) -> int:
-    """The largest tensor parallel size below the scenario's that the model's heads allow."""
-    for size in range(scenario.tensor_parallel - 1, 1, -1):
+    """The largest smaller tensor parallel size that the model's heads allow, powers of two before others."""
+    smaller = range(scenario.tensor_parallel - 1, 1, -1)
+    for size in sorted(smaller, key=lambda size: size & (size - 1) != 0):
         try:
             check_placement(spec, replace(scenario.placement, tensor_parallel=size))
         except PlacementError:

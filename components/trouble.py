@@ -18,14 +18,20 @@ def draw(held: Held, outcome: Outcome, slots: Slots) -> None:
     fault = outcome.fault
     assert fault is not None
     if fault.field in slots:
-        slots[fault.field].caption(f":red[:material/error:] :red[{fault.message}]")
+        slots[fault.field].markdown(f":small[:red[:material/error: {fault.message}]]")
     st.title(wording.fault_line(fault, held), anchor=False)
     st.markdown(fault.message)
     with st.container(horizontal=True, gap="small"):
         for index, (label, changes) in enumerate(fixes(held, outcome)):
-            st.button(label, type="secondary" if index else "primary", on_click=apply, args=(changes,), key=f"fix_{index}")
+            st.button(
+                label,
+                type="secondary" if index else "primary",
+                on_click=apply,
+                args=(changes,),
+                key=f"fix_{index}",
+            )
     if outcome.planned:
-        st.caption(f"Below is the same scenario without {' and '.join(map(words, outcome.set_aside))}.")
+        st.caption(f"Below is the same scenario with {' and '.join(map(words, outcome.set_aside))} left out.")
 
 
 def fixes(held: Held, outcome: Outcome) -> list[Fix]:
@@ -54,7 +60,10 @@ def _splits(held: Held, outcome: Outcome) -> list[Fix]:
     stages, rest = divmod(wanted, size)
     if rest or stages > outcome.planned.spec.num_layers or scenario.pipeline_parallel > 1:
         return [fewer]
-    return [fewer, (f"TP {size} × PP {stages} on {wanted} GPUs", {"tensor_parallel": size, "pipeline_parallel": stages})]
+    return [
+        fewer,
+        (f"TP {size} × PP {stages} on {wanted} GPUs", {"tensor_parallel": size, "pipeline_parallel": stages}),
+    ]
 
 
 def words(field: str) -> str:

@@ -13,7 +13,7 @@ from hardware_catalog import UnknownAccelerator, get_accelerator
 from sizing.cache_formats import KNOWN
 from sizing.formats import SAME
 from sizing.scenario import Scenario, ScenarioError, make_scenario
-from sizing.weights.precisions import resolve_precision
+from sizing.weights import precisions
 
 ARRIVAL: dict[str, Any] = {
     "model": "meta-llama/Llama-3.1-8B-Instruct",
@@ -128,8 +128,8 @@ def _plain(text: str) -> Any:
 
 def _check_known(name: str, value: Any) -> None:
     """Names that only a catalog or a list of formats can judge. The model is judged when it is looked up."""
-    if name == "weights":
-        resolve_precision(value)
+    if name == "weights" and _dashed(value) not in map(_dashed, (*precisions.PRECISIONS, *precisions.SAME)):
+        raise ScenarioError(name, f'weights "{value[:40]}" is not a precision that is known here.')
     if name == "accelerator":
         try:
             get_accelerator(value)
@@ -139,6 +139,10 @@ def _check_known(name: str, value: Any) -> None:
         for each in value.values() if isinstance(value, dict) else [value]:
             if each not in ("auto", *KNOWN, *SAME):
                 raise ScenarioError(name, f'kv_dtype "{each[:40]}" is not a cache format that is known here.')
+
+
+def _dashed(name: str) -> str:
+    return name.strip().lower().replace("_", "-")
 
 
 def _instead(name: str) -> str:

@@ -1,31 +1,36 @@
 """The sentences of Plan: scenario line, verdict, how sure, and what one request keeps."""
 
 from collections.abc import Sequence
-from math import lcm
 
 import pandas as pd
+from pandas.io.formats.style import Styler
 
 from components import choices
-from components.fullest import request_cost, room, tightest_rank
 from components.format import Unit, amount, both_units, counted, scaled, short_tokens
-from components.scenario_state import Held
 from components.formula import Line
+from components.fullest import growth_after, request_cost, room, tightest_rank
+from components.scenario_state import Held
 from components.solve import OWN_CONFIG, Fault
+from model_catalog.spec import ModelSpec
 from sizing.cache import CacheCost
+from sizing.engines.plan import EnginePlan
 from sizing.report import Report
 from sizing.scenario import KvFormats, Scenario
-from sizing.engines.plan import EnginePlan
 
-ICONS = {"fits": ":green[:material/check_circle:]", "tight": ":orange[:material/error:]", "short": ":red[:material/cancel:]"}
+ICONS = {
+    "fits": ":green[:material/check_circle:]",
+    "tight": ":orange[:material/error:]",
+    "short": ":red[:material/cancel:]",
+}
 
 
-def scenario_line(held: Held, scenario: Scenario) -> str:
+def scenario_line(held: Held, scenario: Scenario, spec: ModelSpec) -> str:
     """Everything the sidebar is set to, in one line."""
     model = "Your own config.json" if scenario.model == OWN_CONFIG else scenario.model
-    weights = "weights as stored" if scenario.weights == "auto" else f"{choices.weights_label(scenario.weights)} weights"
+    weights = choices.stored_label(spec) if scenario.weights == "auto" else choices.weights_label(scenario.weights)
     parts = [
         model,
-        weights,
+        f"{weights} weights",
         f"{_kv_name(scenario)} KV",
         _hardware(held, scenario),
         _engine(scenario),
@@ -110,23 +115,27 @@ def fault_line(fault: Fault, held: Held) -> str:
 
 def how_sure(report: Report, unit: Unit) -> str:
     """One caption that turns the grades into a consequence."""
-    grades, gpu = report.grades, report.per_gpu
-    assumed = [name for name, grade in (("Weights", grades.weights), ("KV", grades.kv)) if grade == "assumed"]
-    exact = [name for name in ("Weights", "KV") if name not in assumed]
-    first = f"{' and '.join(exact)} {'are' if len(exact) > 1 or exact == ['Weights'] else 'is'} exact" if exact else ""
-    second = f"{' and '.join(assumed)} {'rest' if len(assumed) > 1 else 'rests'} on assumptions" if assumed else ""
-    sure = "; ".join(part for part in (first, second) if part)
-    outside = gpu.outside_budget_bytes
-    if scenario_counts_nothing_else(report) and outside is not None:
-        return f"{sure}. Activations, CUDA graphs and runtime are not counted: the {amount(outside, unit)} outside the budget is left for them."
-    if scenario_counts_nothing_else(report):
-        return f"{sure}. Activations, CUDA graphs and runtime are not counted."
-    return f"{sure}; activations, CUDA graphs and runtime are estimates."
-
-
-def scenario_counts_nothing_else(report: Report) -> bool:
     gpu = report.per_gpu
-    return not (gpu.activation_bytes or gpu.graph_bytes or gpu.runtime_bytes)
+    sure = sure_of(report)
+    if gpu.activation_bytes or gpu.graph_bytes or gpu.runtime_bytes:
+        return f"{sure}; activations, CUDA graphs and runtime are estimates."
+    left_out = "Activations, CUDA graphs and runtime are not counted"
+    if not gpu.outside_budget_bytes:
+        return f"{sure}. {left_out}."
+    return f"{sure}. {left_out}: the {amount(gpu.outside_budget_bytes, unit)} outside the budget is left for them."
+
+
+def sure_of(report: Report) -> str:
+    """Which of weights and KV are exact."""
+    grades = {"Weights": report.grades.weights, "KV": report.grades.kv}
+    assumed = [name for name, grade in grades.items() if grade == "assumed"]
+    if not assumed:
+        return "Weights and KV are exact"
+    if len(assumed) == 2:
+        return "Weights and KV rest on assumptions"
+    return (
+        "Weights are exact; KV rests on assumptions" if "KV" in assumed else "KV is exact; weights rest on assumptions"
+    )
 
 
 def bar_lead(scenario: Scenario, unit: Unit) -> str:
@@ -139,14 +148,12 @@ def bar_lead(scenario: Scenario, unit: Unit) -> str:
 def answers_line(report: Report) -> str:
     """At 8K tokens 68 requests fit; at 16 requests, 55,552 tokens."""
     scenario, capacity = report.scenario, report.capacity
-    if capacity.max_context_at_batch is None:
+    longest, most = capacity.max_context_at_batch, capacity.max_batch_at_context
+    if longest is None:
         return ""
+    fit = "any number fits" if most is None else f"{counted(most, 'request')} {'fits' if most == 1 else 'fit'}"
     length = short_tokens(scenario.context_length or 0)
-    most = "any number of requests fits" if capacity.max_batch_at_context is None else (
-        f"{counted(capacity.max_batch_at_context, 'request')} "
-        f"{'fits' if capacity.max_batch_at_context == 1 else 'fit'}"
-    )
-    return f"At {length} tokens {most}; at {counted(scenario.batch_size, 'request')}, {capacity.max_context_at_batch:,} tokens"
+    return f"At {length} tokens {fit}; at {counted(scenario.batch_size, 'request')}, {longest:,} tokens"
 
 
 def kept_rows(planned: EnginePlan, unit: Unit) -> list[tuple[str, str]]:
@@ -164,21 +171,19 @@ def kept_rows(planned: EnginePlan, unit: Unit) -> list[tuple[str, str]]:
 
 def stretches(cost: CacheCost, unit: Unit) -> list[tuple[str, str]]:
     """What a token adds below, between and above the windows."""
-    step = lcm(*(growth.every for growth in cost.growths)) if cost.growths else 1
-    each = "Each token" if step == 1 else f"Every {step:,} tokens"
-    starts = [0, *cost.knees]
     rows = []
-    for start, end in zip(starts, [*cost.knees, None], strict=True):
-        added = int(cost.kv(start + step)) - int(cost.kv(start))
-        where = "" if end is None and not start else f" up to {end:,}" if end else f" after {start:,}"
+    for start, end in zip([0, *cost.knees], [*cost.knees, None], strict=True):
+        step, added = growth_after(cost, start)
+        each = "Each token" if step == 1 else f"Every {step:,} tokens"
+        where = f" after {start:,}" if start else ""
+        where += f" up to {end:,}" if end else ""
         rows.append((each + where, scaled(added, unit) if added else "nothing"))
     return rows
 
 
-
-
-def kept_table(rows: list[tuple[str, str]]) -> pd.DataFrame:
-    return pd.DataFrame({"Of one request": [name for name, _ in rows], "Kept": [size for _, size in rows]})
+def kept_table(rows: list[tuple[str, str]]) -> Styler:
+    frame = pd.DataFrame({"Of one request": [name for name, _ in rows], "Kept": [size for _, size in rows]})
+    return frame.style.set_properties(subset=["Kept"], **{"text-align": "right"})
 
 
 def formula_line(lines: Sequence[Line], report: Report) -> str:
@@ -187,4 +192,8 @@ def formula_line(lines: Sequence[Line], report: Report) -> str:
     one = f"One copy of the model keeps {both_units(summed)}."
     held = report.cache.reserved_bytes
     gpus = report.scenario.placement.gpus
-    return one if held == summed else f"{one} The {counted(gpus, 'GPU')} together hold {both_units(held)}: parts are held more than once."
+    return (
+        one
+        if held == summed
+        else f"{one} The {counted(gpus, 'GPU')} together hold {both_units(held)}: parts are held more than once."
+    )

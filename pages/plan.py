@@ -15,8 +15,8 @@ from components.share import draw as draw_share
 from components.solve import OWN_CONFIG, Outcome, solve
 from components.terms_table import terms_table
 from components.trouble import draw as draw_trouble
-from sizing.report import Report
 from sizing.engines.plan import EnginePlan
+from sizing.report import Report
 
 
 def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
@@ -38,7 +38,7 @@ def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) ->
 
 def lengths(held: Held, planned: EnginePlan, report: Report) -> None:
     """What one request keeps, beside what many requests of several lengths take."""
-    with st.grid(2, min_column_width=370, gap="large"):
+    with st.grid(2, min_column_width=370, gap=("small", "large")):
         with st.container():
             where = " on each GPU" if report.scenario.placement.gpus > 1 else ""
             st.header(f"What one request keeps{where}", anchor=False)
@@ -68,7 +68,7 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -
     terms, formula, command_line = st.tabs(["Terms", "Formula", "Command line"], key="details", on_change="rerun")
     if terms.open:
         with terms:
-            st.table(terms_table(report, outcome.accelerator), border="horizontal", hide_index=True)
+            st.table(terms_table(planned.spec, report, outcome.accelerator), border="horizontal", hide_index=True)
             for note in report.notes:
                 st.caption(note)
     if formula.open:
