@@ -13,10 +13,14 @@ def longest_context(fits: Callable[[int], bool]) -> int:
     return _greatest(fits, LONGEST_CONTEXT)
 
 
-def most_sequences(fits: Callable[[int], bool]) -> int | None:
-    """The greatest number of sequences that `fits`; None where even LARGEST_BATCH of them do."""
-    most = _greatest(fits, LARGEST_BATCH)
-    return None if most == LARGEST_BATCH else most
+def most_sequences(fits: Callable[[int], bool], replicas: int = 1) -> int | None:
+    """The greatest number of sequences on `replicas` replicas, each of which `fits` its share.
+
+    None where even LARGEST_BATCH of them do, the most that a Scenario may ask for.
+    """
+    bound = LARGEST_BATCH // replicas
+    most = _greatest(fits, bound)
+    return None if most == bound else most * replicas
 
 
 def _greatest(fits: Callable[[int], bool], most: int) -> int:

@@ -114,13 +114,12 @@ def _capacity(planned: EnginePlan) -> Capacity:
     scenario = planned.scenario
     batch = replica_batches(scenario)[0]
     tokens = scenario.context_length or 1
-    per_replica = most_sequences(lambda sequences: planned.fits(tokens, sequences))
     return Capacity(
         kv_tokens=printed.kv_tokens,
         num_blocks=printed.num_blocks,
         max_concurrency=printed.max_concurrency,
         max_context_at_batch=longest_context(lambda length: planned.fits(length, batch)),
-        max_batch_at_context=None if per_replica is None else per_replica * scenario.data_parallel,
+        max_batch_at_context=most_sequences(lambda share: planned.fits(tokens, share), scenario.data_parallel),
     )
 
 
