@@ -91,7 +91,7 @@ class CrossAttention:
 
 
 RecurrentKind = Literal[
-    "mamba1", "mamba2", "gated_delta", "kda", "lightning", "short_conv", "cca", "rwkv", "xlstm", "rg_lru"
+    "mamba1", "mamba2", "gated_delta", "kda", "lightning", "short_conv", "past_inputs", "cca", "rwkv", "xlstm", "rg_lru"
 ]
 
 
@@ -101,7 +101,7 @@ class Recurrent:
 
     conv: `conv_channels` channels of the last `conv_kernel` − 1 inputs. Of the channels, `groups` × `group_width`
     belong to groups that tensor parallelism may have to replicate (Mamba 2's B and C).
-    recurrent: `state_elements` numbers, divided over `heads` heads.
+    recurrent: `state_elements` numbers, divided over `heads` heads; 0 where nothing is divided by head.
     `conv_dtype` is set where the model keeps its inputs in a format of its own (Inkling: fp32), `state_dtype` where the
     config asks for one (mamba_ssm_cache_dtype); None leaves it to the engine.
     """

@@ -9,7 +9,7 @@ from model_catalog.blocks.prediction import prediction_tower
 from model_catalog.blocks.recurrent import GatedDelta
 from model_catalog.fields import Fields
 from model_catalog.importers.decoder import decoder
-from model_catalog.importers.hybrid import every_nth_full, softmax, stated_kinds, state_dtype_of
+from model_catalog.importers.hybrid import every_nth_full, softmax, state_dtype_of, stated_kinds
 from model_catalog.layer_kinds import FULL, LINEAR, SLIDING
 from model_catalog.spec import FeedForward, Layer, ModelSpec, Tower
 from model_catalog.tensors import Tensor, TensorClass

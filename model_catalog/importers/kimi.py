@@ -11,7 +11,7 @@ from model_catalog.fields import ConfigError, Fields
 from model_catalog.importers import latent_rules
 from model_catalog.importers.decoder import decoder
 from model_catalog.importers.hybrid import every_nth_full, stated_kinds
-from model_catalog.importers.latent import mixer_of
+from model_catalog.importers.latent_parts import mixer_of
 from model_catalog.layer_kinds import FULL, LINEAR
 from model_catalog.spec import FeedForward, Layer, ModelSpec
 from model_catalog.tensors import Shard, Tensor, TensorClass

@@ -3,7 +3,18 @@
 from collections.abc import Callable
 
 from model_catalog.fields import Fields
-from model_catalog.importers import delta, kimi, mamba, nemotron_h, short_conv, zamba
+from model_catalog.importers import (
+    delta,
+    gated_recurrence,
+    kimi,
+    lightning,
+    mamba,
+    nemotron_h,
+    rwkv,
+    short_conv,
+    zamba,
+    zaya,
+)
 from model_catalog.spec import ModelSpec
 
 READERS: dict[str, Callable[[Fields], ModelSpec]] = {
@@ -13,4 +24,8 @@ READERS: dict[str, Callable[[Fields], ModelSpec]] = {
     **delta.READERS,
     **kimi.READERS,
     **short_conv.READERS,
+    **lightning.READERS,
+    **gated_recurrence.READERS,
+    **rwkv.READERS,
+    **zaya.READERS,
 }
