@@ -54,6 +54,7 @@ def read_config(config: Mapping[str, Any]) -> ModelSpec:
 
 def read_fields(f: Fields) -> ModelSpec:
     """The spec of one config object: by its own reader, by that of its text part, or as a plain decoder."""
+    f = unknown.named(f, READERS)
     reader = READERS.get(f.model_type)
     if reader and not wrapped.names_decoder(f):
         return reader(f)

@@ -12,6 +12,7 @@ from typing import Any
 from model_catalog import layer_kinds as kinds
 from model_catalog.fields import ConfigError, Fields, class_defaults
 from model_catalog.importers import mixtures as moe
+from model_catalog.importers.decoder import read_as
 from model_catalog.importers.plain import Family, read_plain
 from model_catalog.spec import ModelSpec, run_length
 
@@ -47,14 +48,15 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 # layer_types that keep a state, or nothing, in place of keys and values
 STATEFUL = frozenset({kinds.LINEAR, "conv", "recurrent", "recurrent_attention", "mamba2", "gated_deltanet"})
 WITHOUT_CACHE = frozenset({"mlp", "moe"})
+NESTED = ("text_config", "decoder", "decoder_config", "language_config", "llm_config", "global_config", "text_model")
 HEADS = re.compile(r"(LMHeadModel|ForCausalLM|ForConditionalGeneration|ForImageTextToText|Model|ForPreTraining)$")
 
 
 def read_unknown(f: Fields) -> ModelSpec:
     """A spec of the right order for a type that no reader knows, with everything in doubt."""
-    name = f.model_type[:60]
-    f.doubt("model_type", f'"{name}" is not a model type that is known here; it is read as a plain decoder.')
-    f = _in_usual_names(f)
+    name = f'"{f.model_type[:60]}" is not a model type that is known here' if f.model_type else "model_type is missing"
+    f.doubt("model_type", f"{name}; it is read as a plain decoder.")
+    outer, f = f, _in_usual_names(_innermost(f))
     if f.raw("kv_lora_rank"):
         f.doubt("kv_lora_rank", "The config points to latent attention (MLA); it is counted as plain attention.")
     sparse = moe.routed(size=_expert_width(f), shared=_shared_width, sparse=moe.from_layer())
@@ -63,16 +65,34 @@ def read_unknown(f: Fields) -> ModelSpec:
         head_dim=_head_dim,
         mixture=sparse if f.raw("num_experts") else None,
     )
-    return _without_stateful(f, read_plain(f, family))
+    return replace(_without_stateful(f, read_plain(f, family)), model_type=outer.model_type)
+
+
+def _innermost(f: Fields) -> Fields:
+    """The nested part that holds the decoder's sizes, where the config itself does not state them."""
+    for name in NESTED:
+        if _found(f, _spellings("hidden_size")) is not None:
+            return f
+        part = f.part(name) if f.raw(name) is None or isinstance(f.raw(name), Mapping) else None
+        if part is not None and _found(part, _spellings("hidden_size")) is not None:
+            f.doubt(name, f"Of the parts of this model only {name} is counted.")
+            return part
+    return f
+
+
+def _spellings(common: str) -> tuple[str, ...]:
+    return (common, *SPELLINGS[common])
 
 
 def _in_usual_names(f: Fields) -> Fields:
     """The fields under their common names; of lists the largest entry, and what is missing filled in."""
-    names = {common: _found(f, (common, *others)) for common, others in SPELLINGS.items()}
+    names = {common: _found(f, _spellings(common)) for common in SPELLINGS}
     found = {common: name for common, name in names.items() if name is not None}
     data = {**f.data, **{common: _largest(f, name) for common, name in found.items()}}
     usual = Fields(data, f.model_type, f.path)
     usual.doubts = f.doubts
+    if names["num_hidden_layers"] is None:
+        data |= _listed_layers(f)
     if names["intermediate_size"] is None:
         f.doubt("intermediate_size", "intermediate_size is missing; four times the hidden size is assumed.")
         data["intermediate_size"] = 4 * usual.whole("hidden_size")
@@ -82,6 +102,13 @@ def _in_usual_names(f: Fields) -> Fields:
     if names["num_experts"] and not names["num_experts_per_tok"]:
         data["num_experts_per_tok"] = 1
     return usual
+
+
+def _listed_layers(f: Fields) -> dict[str, int]:
+    """The number of layers, where the config only lists them."""
+    lists = [f.raw(name) for name in ("layer_types", "attn_layers", "layers_block_type", "block_types")]
+    counts = [len(stated) for stated in lists if isinstance(stated, list)]
+    return {"num_hidden_layers": counts[0]} if counts else {}
 
 
 def _found(f: Fields, names: Iterable[str]) -> str | None:
@@ -153,6 +180,15 @@ def _without_stateful(f: Fields, spec: ModelSpec) -> ModelSpec:
     pairs = zip(spec.each_layer(), bare, strict=True)
     layers = [replace(layer, mixers=()) if empty else layer for layer, empty in pairs]
     return replace(spec, layers=run_length(layers))
+
+
+def named(f: Fields, known: Iterable[str]) -> Fields:
+    """A part without a model_type, by the class that it names itself."""
+    if f.model_type or not isinstance(f.data.get("architectures"), list):
+        return f
+    model_type, _ = model_type_of({"architectures": f.data["architectures"]}, known)
+    f.doubt("model_type", f'model_type is missing; "{model_type[:60]}" is taken from architectures.')
+    return read_as(f, model_type)
 
 
 def model_type_of(config: Mapping[str, Any], known: Iterable[str]) -> tuple[str, bool]:

@@ -229,6 +229,20 @@ def test_an_unknown_type_with_latent_attention_says_so() -> None:
     assert "kv_lora_rank" in {doubt.config_field for doubt in spec.doubts}
 
 
+def test_an_unknown_type_with_its_sizes_in_a_part() -> None:
+    spec = read_config({"model_type": "somebody_new", "decoder": {"n_layer": 3, "n_head": 8, "d_model": 256}})
+    assert (spec.model_type, spec.num_layers, spec.hidden_size) == ("somebody_new", 3, 256)
+    assert "decoder" in {doubt.config_field for doubt in spec.doubts}
+
+
+def test_a_part_without_a_model_type_is_known_by_its_class() -> None:
+    part = {**SMALL, "architectures": ["Qwen2ForCausalLM"], "num_key_value_heads": 2}
+    spec = read_config({"model_type": "somebody_new", "llm_config": part})
+    assert attentions(spec)[0].kv_heads == 2
+    assert "llm_config.model_type" in {doubt.config_field for doubt in spec.doubts}
+    assert any("self_attn.k_proj.bias" in tensor.name for tensor in spec.layers[0].layer.tensors)
+
+
 def test_an_unknown_type_needs_layers_heads_and_width() -> None:
     for missing in ("n_layer", "n_head", "d_model"):
         with pytest.raises(ConfigError):
