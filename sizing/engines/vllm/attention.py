@@ -9,6 +9,10 @@ from sizing.engines.vllm.layers import Kind, LayerCache
 from sizing.formats import format_named
 
 INDEX_SCALES = 128  # one fp32 scale for every 128 fp8 elements of a latent model's index key
+OWN_WINDOWS = {"mimo": 32_768}  # classes that heed sliding_window whatever use_sliding_window says [run-m: p0291]
+ENCODERS = frozenset(  # every token sees every other, and nothing is cached [run-m: p0003]
+    {"bert", "distilbert", "electra", "modernbert", "nomic_bert", "roberta", "xlm-roberta"}
+)
 FULL_ONLY = ("minicpm3",)  # latent attention whose keys and values vLLM stores per head [run-m: p0811]
 
 

@@ -31,20 +31,20 @@ class Formats:
     packed: bool
     own_state: bool
 
-    def state_of(self, mixer: Recurrent, model_type: str, rules: Rules) -> tuple[int, int]:
+    def state_of(self, mixer: Recurrent, model_type: str) -> tuple[int, int]:
         """Bytes per element of the convolution window and of the recurrent state."""
         if self.own_state:
             return self.cache.conv_bytes, self.cache.recurrent_bytes
-        return _bytes(mixer.conv_dtype or self.model), _bytes(_recurrent(mixer, model_type, self.model, rules))
+        return _bytes(mixer.conv_dtype or self.model), _bytes(_recurrent(mixer, model_type, self.model))
 
 
-def _recurrent(mixer: Recurrent, model_type: str, model_dtype: str, rules: Rules) -> str:
+def _recurrent(mixer: Recurrent, model_type: str, model_dtype: str) -> str:
     """KDA and Nemotron-H keep fp32 states; others the config's choice, else the model's dtype (section 7)."""
     if mixer.kind == "kda":
         return "fp32"
     if mixer.state_dtype:
         return mixer.state_dtype
-    return "fp32" if model_type.startswith("nemotron_h") and rules.fp32_nemotron_state else model_dtype
+    return "fp32" if model_type == "nemotron_h" else model_dtype
 
 
 def _bytes(name: str) -> int:
@@ -83,7 +83,7 @@ def _packed(asked: str, spec: ModelSpec, rules: Rules) -> bool:
         return True
     if not any(isinstance(mixer, LatentAttention) and mixer.indexer for mixer in mixers):
         return False
-    return asked in ("fp8", *LATENT_FORMATS) or (asked == "auto" and rules.sparse_auto_packed)
+    return asked in ("fp8", *LATENT_FORMATS) or (asked == "auto" and rules.sparse_packed)
 
 
 def _check_latent(name: str, spec: ModelSpec) -> None:

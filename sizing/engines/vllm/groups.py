@@ -28,10 +28,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """What decides the groups. `widest_padding`: see Rules. `packed`: blocks are outermost (DeepSeek-V4)."""
+    """What decides the groups. `near_equal`: see Rules. `packed`: blocks are outermost (DeepSeek-V4)."""
 
     hybrid: bool
-    widest_padding: int
+    near_equal: int
     packed: bool = False
 
 
@@ -52,7 +52,7 @@ def groups_of(members: list[Member], grouping: Grouping) -> tuple[Group, ...]:
         return tuple(Group(tuple(each)) for each in pattern_groups(members))
     if _has_index_beside_states(members):
         return _index_groups(members)
-    return _page_groups(_one_page(members), grouping.widest_padding)
+    return _page_groups(_one_page(members), grouping.near_equal)
 
 
 def _unwindowed(members: list[Member]) -> list[Member]:
@@ -77,18 +77,18 @@ def _grown(layer: LayerCache, page: int) -> LayerCache:
     return replace(layer, page=page) if rest else replace(layer, page=page, block_size=layer.block_size * times)
 
 
-def _page_groups(members: list[Member], widest_padding: int) -> tuple[Group, ...]:
+def _page_groups(members: list[Member], near_equal: int) -> tuple[Group, ...]:
     """Buckets of equal layers, cut into groups of one size; what is missing in a group is padding."""
     buckets: defaultdict[LayerCache, list[Member]] = defaultdict(list)
     for number, layer in members:
         buckets[layer].append((number, layer))
-    size = _group_size([len(bucket) for bucket in buckets.values()], widest_padding)
+    size = _group_size([len(bucket) for bucket in buckets.values()], near_equal)
     return tuple(group for bucket in buckets.values() for group in _dealt(bucket, -(-len(bucket) // size)))
 
 
-def _group_size(counts: list[int], widest_padding: int) -> int:
+def _group_size(counts: list[int], near_equal: int) -> int:
     fewest, most = min(counts), max(counts)
-    return most if most * 20 < fewest * widest_padding else fewest
+    return most if most * 20 < fewest * near_equal else fewest
 
 
 def _dealt(bucket: list[Member], groups: int) -> list[Group]:

@@ -64,7 +64,7 @@ def admitted_blocks(layer: LayerCache, tokens: Tokens, in_flight: int, dcp: int)
             return tokens * 0 + layer.bound
 
 
-def live_blocks(layer: LayerCache, tokens: Tokens, dcp: int, source_tokens: int, kept_states: int) -> Tokens:
+def live_blocks(layer: LayerCache, tokens: Tokens, dcp: int, source_tokens: int) -> Tokens:
     """Blocks in use once `tokens` tokens are computed: those behind a window or chunk have been freed."""
     size = layer.block_size
     match layer.kind:
@@ -77,4 +77,4 @@ def live_blocks(layer: LayerCache, tokens: Tokens, dcp: int, source_tokens: int,
         case "cross":
             return tokens * 0 + divided_up(source_tokens, size)
         case "state":
-            return tokens * 0 + min(kept_states, layer.bound)
+            return tokens * 0 + layer.bound

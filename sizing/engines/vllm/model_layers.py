@@ -1,7 +1,7 @@
 """Every cache that a model's layers keep on one rank, first layer to last, ready to be grouped."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model_catalog.spec import (
     Attention,
@@ -14,7 +14,9 @@ from model_catalog.spec import (
     Recurrent,
 )
 from sizing.engines.vllm.attention import (
+    ENCODERS,
     FULL_ONLY,
+    OWN_WINDOWS,
     AttentionRules,
     attention_layers,
     cross_layer,
@@ -25,7 +27,6 @@ from sizing.engines.vllm.compressed import compressed_layers
 from sizing.engines.vllm.formats import Formats, in_model_dtype, mixers_of
 from sizing.engines.vllm.groups import Member
 from sizing.engines.vllm.layers import LayerCache
-from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.states import StateMode, aligned_block, state_bytes
 from sizing.formats import TURBOQUANT
 from sizing.placement import shard_mixer
@@ -37,7 +38,6 @@ SKIPPED_ENDS = 2  # TurboQuant leaves the first and the last two attention layer
 class LayerRules:
     """All that the layers' caches depend on. `draft_layers` more layers like the last attention layer follow."""
 
-    rules: Rules
     formats: Formats
     block: int
     smallest: int
@@ -51,6 +51,8 @@ class LayerRules:
 
 def model_layers(spec: ModelSpec, by: LayerRules) -> list[Member]:
     """(layer number, cache) of each layer; draft layers are numbered on."""
+    if spec.model_type in ENCODERS:
+        return []
     layers = [*spec.each_layer(), *_draft(spec, by.draft_layers)]
     ranked = {id(layer): tuple(shard_mixer(mixer, by.ranks) for mixer in layer.mixers) for layer in layers}
     sharded = [ranked[id(layer)] for layer in layers]
@@ -90,7 +92,8 @@ def _attention(mixer: Mixer, spec: ModelSpec, rules: AttentionRules, skipped: bo
     match mixer:
         case Attention():
             kept = in_model_dtype(rules.formats) if skipped else rules.formats.cache
-            return attention_layers(mixer, rules, kept)
+            window = OWN_WINDOWS.get(spec.model_type, mixer.window)
+            return attention_layers(replace(mixer, window=window), rules, kept)
         case LatentAttention() if spec.model_type in FULL_ONLY:
             return expanded_latent(mixer, rules)
         case LatentAttention():
@@ -128,7 +131,7 @@ def _state_block(block: int, by: LayerRules) -> int:
 
 
 def _state(mixer: Recurrent, spec: ModelSpec, by: LayerRules) -> int:
-    return state_bytes(mixer, by.formats.state_of(mixer, spec.model_type, by.rules), by.mode.spec)
+    return state_bytes(mixer, by.formats.state_of(mixer, spec.model_type), by.mode.spec)
 
 
 def _rows(spec: ModelSpec, sharded: list[tuple[Mixer, ...]], by: LayerRules) -> Iterator[int]:

@@ -70,7 +70,7 @@ def _resolve(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | Non
     draft_layers, draft_notes = draft_of(settled, spec)
     mode = _state_mode(settled, spec, rules, capability)
     by = _layer_rules(settled, spec, rules, formats, mode, capability, draft_layers)
-    grouping = Grouping(_hybrid(settled, spec, rules), rules.widest_padding, _is_compressed(spec))
+    grouping = Grouping(_hybrid(settled, spec, rules), rules.near_equal, _is_compressed(spec))
     layout = layout_of(spec, by, grouping, settled.pipeline_parallel)
     _check_sharing(settled, layout)
     return Resolved(
@@ -130,7 +130,6 @@ def _layer_rules(
     kernel = kernel_blocks(scenario, spec, formats, capability)
     crosses = any(isinstance(mixer, CrossAttention) for mixer in mixers_of(spec))
     return LayerRules(
-        rules=rules,
         formats=formats,
         block=kernel.size,
         smallest=kernel.smallest,
@@ -208,7 +207,7 @@ def _printed(resolved: Resolved, ranks: tuple[RankPlan, ...], longest: int) -> t
         available=min(pools),
         num_blocks=min(each // size for each, size in zip(pools, sizes, strict=True) if size),
         block_bytes=max(sizes),
-        per_request=sum(int(resolved.blocks.admitted(longest, states=states)) for states in (False, True)),
+        per_request=resolved.blocks.per_request(longest),
         max_model_len=longest,
         dcp=resolved.scenario.decode_context_parallel,
     )

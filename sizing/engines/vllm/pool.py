@@ -25,28 +25,33 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks that sequences take, over all groups; equal groups are counted together."""
+    """Blocks that sequences take, over all groups. `layers` are those that hold tokens, with how many groups each.
+
+    `states`: blocks of recurrent state a sequence has set aside, `live_states`: those that it settles to.
+    """
 
     layers: tuple[tuple[LayerCache, int], ...]
+    states: int
+    live_states: int
     load: Load
 
-    def admitted(self, tokens: Tokens, *, states: bool) -> Tokens:
-        """Of one sequence when it is admitted: of state groups, or of all others."""
-        total: Tokens = tokens * 0
-        for layer, groups in self._of(states):
-            total = total + groups * admitted_blocks(layer, tokens, self.load.in_flight, self.load.dcp)
+    def admitted(self, tokens: Tokens) -> Tokens:
+        """Of one sequence when it is admitted, states aside."""
+        in_flight, dcp, total = self.load.in_flight, self.load.dcp, tokens * 0
+        for layer, groups in self.layers:
+            total = total + groups * admitted_blocks(layer, tokens, in_flight, dcp)
         return total
 
     def live(self, tokens: Tokens) -> Tokens:
-        """Of one sequence of which `tokens` tokens are computed."""
+        """Of one sequence of which `tokens` tokens are computed, states aside."""
         load, total = self.load, tokens * 0
         for layer, groups in self.layers:
-            total = total + groups * live_blocks(layer, tokens, load.dcp, load.source_tokens, load.settled_states)
+            total = total + groups * live_blocks(layer, tokens, load.dcp, load.source_tokens)
         return total
 
     def shared(self, tokens: Tokens) -> Tokens:
         """Whole blocks of the shared prefix, which full attention stores once (prefix caching)."""
-        total: Tokens = tokens * 0
+        total: Tokens = 0
         if self.load.prefix:
             for layer, groups in self.layers:
                 if layer.kind == "full":
@@ -54,12 +59,20 @@ class Blocks:
                     total = total + groups * (at_most(tokens, self.load.prefix) // span)
         return total
 
-    def _of(self, states: bool) -> list[tuple[LayerCache, int]]:
-        return [(layer, groups) for layer, groups in self.layers if (layer.kind == "state") == states]
+    def per_request(self, tokens: int) -> int:
+        """What vLLM counts for one sequence of `tokens` tokens, states included."""
+        return int(self.admitted(tokens)) + self.states
 
 
 def blocks_of(groups: tuple[Group, ...], load: Load) -> Blocks:
-    return Blocks(tuple(Counter(group.first for group in groups).items()), load)
+    firsts = Counter(group.first for group in groups)
+    states = {layer: count for layer, count in firsts.items() if layer.kind == "state"}
+    return Blocks(
+        layers=tuple((layer, count) for layer, count in firsts.items() if layer.kind != "state"),
+        states=sum(count * layer.bound for layer, count in states.items()),
+        live_states=sum(count * min(load.settled_states, layer.bound) for layer, count in states.items()),
+        load=load,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +83,22 @@ class PoolCache:
     block_bytes: int
 
     def kv(self, tokens: Tokens, batch: Tokens) -> Tokens:
-        once = self.blocks.shared(tokens)
-        return self.block_bytes * ((self.blocks.admitted(tokens, states=False) - once) * batch + once)
+        return self.block_bytes * self._batch(self.blocks.admitted(tokens), tokens, batch)
 
     def state(self, tokens: Tokens, batch: Tokens) -> Tokens:
-        return self.block_bytes * self.blocks.admitted(tokens, states=True) * batch
+        return self.block_bytes * self.blocks.states * batch
 
     def live(self, tokens: Tokens, batch: Tokens) -> Tokens:
-        once = self.blocks.shared(tokens)
-        return self.block_bytes * ((self.blocks.live(tokens) - once) * batch + once)
+        return self.block_bytes * (
+            self._batch(self.blocks.live(tokens), tokens, batch) + self.blocks.live_states * batch
+        )
 
     def need(self, tokens: Tokens, batch: Tokens) -> Tokens:
         return self.kv(tokens, batch) + self.state(tokens, batch)
+
+    def _batch(self, each: Tokens, tokens: Tokens, batch: Tokens) -> Tokens:
+        once = self.blocks.shared(tokens)
+        return (each - once) * batch + once
 
 
 def block_bytes(groups: tuple[Group, ...], first: int, after: int) -> int:

@@ -22,7 +22,7 @@ UNSUPPORTED = frozenset(
         "gpt_neo",
         "hunyuan_cla",
         "minimax",
-        "minimax_m3",
+        "minimax_m3_vl_text",
         "minimax_text_01",
         "mllama",
         "mt5",

@@ -1,4 +1,4 @@
-"""What changed between vLLM releases, as far as memory goes. One Rules object a release."""
+"""What changed between vLLM releases, as far as the cache goes. One Rules object a release."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -6,23 +6,22 @@ from functools import lru_cache
 from sizing.versions import Version, at_least, parse_version
 
 OLDEST, NEWEST = "0.4", "0.33"
-UNTAGGED = parse_version("0.2")  # builds from a checkout without tags call themselves 0.1.devN
+UNTAGGED = "0.2"  # builds from a checkout without tags call themselves 0.1.devN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Sources: ENGINE_MEMORY 2.7 (which change came when, as logs show), 2.2 and 2.3 for 0.33.
+    """Sources: ENGINE_MEMORY 2.2 and 2.3 for 0.33, 2.7 and the start-up logs named below for earlier releases.
 
-    `v0`: the old engine, which prints GPU blocks and keeps all layers at full length.
-    `hybrid_groups`: windows and chunks are bounded and hybrid models are cut into groups.
+    `v0`: the old engine, which keeps all layers at full length, and recurrent states outside of the pool.
+    `hybrid_groups`: windows are bounded, and models of several kinds of layers are cut into groups.
     `chunks_bounded`: chunked local attention is bounded too.
     `old_token_line`: the printed tokens are blocks // groups × the smallest block size.
-    `runs_ahead`: asynchronous scheduling counts one more batch in flight than pipeline stages.
-    `caches_states`: prefix caching is on for recurrent models too (align mode).
-    `checkpoints`: one more state block for Mamba 2 and for GDN's FlashInfer kernel, which aligns blocks to 64.
-    `widest_padding`: groups are as large as the largest bucket while it is less than this many twentieths of the
-    smallest.
-    `graphs_in_profile`: CUDA graphs are estimated and taken out of the budget.
+    `runs_ahead`: one more batch is in flight than there are pipeline stages; before, windows reserve one batch.
+    `caches_states`: prefix caching is on by default for recurrent models too.
+    `checkpoints`: one more state block for Mamba 2 and FlashInfer's GDN kernel, which aligns blocks to 64.
+    `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
+    `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
     `fraction`: default gpu_memory_utilization.
     """
 
@@ -33,55 +32,45 @@ class Rules:
     runs_ahead: bool
     caches_states: bool
     checkpoints: bool
-    widest_padding: int
-    graphs_in_profile: bool
+    near_equal: int
+    sparse_packed: bool
     fraction: float
-    null_block_checked: bool
-    sparse_auto_packed: bool
-    fp32_nemotron_state: bool
 
 
 @lru_cache(maxsize=256)
 def rules_of(version: Version) -> Rules:
-    """The rules of a release. Change points that no source states are marked where they stand."""
-    newer = _Since(version)
+    """The rules of a release; "unverified" marks change points that no source states."""
+
+    def since(release: str) -> bool:
+        return at_least(version, release)
+
     return Rules(
-        v0=not newer("0.8.0"),
-        hybrid_groups=newer("0.9.2"),  # unverified
-        chunks_bounded=newer("0.21.0"),  # unverified; the environment variable's default was 0 before
-        old_token_line=not newer("0.20.1"),
-        runs_ahead=newer("0.26.0rc0"),  # receipts v200 (0.25.1: no) and v185 (0.26.1rc0: yes)
-        caches_states=newer("0.21.0"),  # receipts v131 (0.20.0: no) and v024 (0.24.0: yes)
-        checkpoints=newer("0.26.0rc0"),  # unverified; receipt v024 (0.24.0) has none
-        widest_padding=30 if newer("0.21.0") else 25,  # unverified
-        graphs_in_profile=newer("0.21.0"),
-        fraction=0.92 if newer("0.21.0") else 0.90,  # unverified
-        null_block_checked=newer("0.21.0"),  # unverified
-        sparse_auto_packed=not newer("0.21.0"),  # unverified
-        fp32_nemotron_state=newer("0.21.0"),  # unverified; receipt v131 (0.20.0) has bf16
+        v0=not since("0.8.0"),
+        hybrid_groups=since("0.9.2"),  # unverified
+        chunks_bounded=since("0.21.0"),  # unverified; the default of the variable that forbids it changed
+        old_token_line=not since("0.20.1"),
+        runs_ahead=since("0.26.0rc0"),  # log v200 (0.25.1) has it not, v185 (0.26.1rc0) has it
+        caches_states=since("0.27.0"),  # vllm-project/vllm pull 50991; logs v204, v206 (0.25.1) have it not
+        checkpoints=since("0.27.0"),  # unverified
+        near_equal=30 if since("0.21.0") else 25 if since("0.12.0") else 20,  # pull 29303; 1.5 unverified
+        sparse_packed=not since("0.12.0"),  # unverified
+        fraction=0.92 if since("0.21.0") else 0.90,  # unverified
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Since:
-    version: Version
-
-    def __call__(self, release: str) -> bool:
-        return at_least(self.version, release)
-
-
 def release_of(text: str | None) -> tuple[str, Version, tuple[str, ...]]:
-    """The release to go by, its Version, and what to say where it is not the one that was asked for."""
+    """The release to name, the Version to go by, and what to say where it is not one that is modelled."""
     newest = parse_version(NEWEST)
     assert newest is not None
     if text is None:
         return NEWEST, newest, ()
     version = parse_version(text)
+    shown = text[:40]
     if version is None:
-        return text, newest, (f'"{text[:40]}" is no vLLM release; the rules used are those of {NEWEST}.',)
-    if UNTAGGED is not None and version < UNTAGGED:
-        return text, newest, (f"{text[:40]} is a build without a release; the rules used are those of {NEWEST}.",)
+        return text, newest, (f'"{shown}" is not a vLLM release; the rules used are those of {NEWEST}.',)
+    if not at_least(version, UNTAGGED):
+        return text, newest, (f"{shown} is a build without a release; the rules used are those of {NEWEST}.",)
     if version.release[:2] > newest.release[:2] or not at_least(version, OLDEST):
         nearest = NEWEST if version > newest else OLDEST
-        return text, version, (f"vLLM {text[:40]} is not modelled; the rules used are those of {nearest}.",)
+        return text, version, (f"vLLM {shown} is not modelled; the rules used are those of {nearest}.",)
     return text, version, ()

@@ -36,7 +36,7 @@ def state_mode(
     kinds: frozenset[str], model_type: str, rules: Rules, capability: tuple[int, int], prefix_caching: bool, spec: int
 ) -> StateMode:
     """Checkpoints: Mamba 2, GDN where FlashInfer runs it (SM90), FlashKDA; others have none."""
-    if not prefix_caching or not rules.caches_states:
+    if not prefix_caching:
         return StateMode(False, 0, 1, spec)
     flash_infer = "gated_delta" in kinds and capability[0] == 9
     flash_kda = model_type in FLASH_KDA
