@@ -14,8 +14,10 @@ BIDIRECTIONAL_IMAGE_TOKENS = 2496  # Gemma 4: the batch must hold one image whol
 
 
 def capability_of(accelerator: Accelerator | None) -> tuple[int, int]:
-    """CUDA compute capability; an H100's where none is known."""
-    return (accelerator.compute_capability if accelerator else None) or DEFAULT_CAPABILITY
+    """CUDA compute capability; an H100's where no accelerator is named, (0, 0) for one without CUDA."""
+    if accelerator is None:
+        return DEFAULT_CAPABILITY
+    return accelerator.compute_capability or (0, 0)
 
 
 def max_num_seqs(accelerator: Accelerator | None, rules: Rules) -> int:

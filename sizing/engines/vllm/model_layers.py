@@ -36,7 +36,11 @@ SKIPPED_ENDS = 2  # TurboQuant leaves the first and the last two attention layer
 
 @dataclass(frozen=True, slots=True)
 class LayerRules:
-    """All that the layers' caches depend on. `draft_layers` more layers like the last attention layer follow."""
+    """All that the layers' caches depend on.
+
+    `draft_layers` more layers like the last attention layer follow. `pooled_states`: recurrent states take blocks of
+    the pool, for which attention blocks are made large enough.
+    """
 
     formats: Formats
     block: int
@@ -47,6 +51,7 @@ class LayerRules:
     encoder_tokens: int
     draft_layers: int
     bounded_chunks: bool
+    pooled_states: bool
 
 
 def model_layers(spec: ModelSpec, by: LayerRules) -> list[Member]:
@@ -57,7 +62,7 @@ def model_layers(spec: ModelSpec, by: LayerRules) -> list[Member]:
     ranked = {id(layer): tuple(shard_mixer(mixer, by.ranks) for mixer in layer.mixers) for layer in layers}
     sharded = [ranked[id(layer)] for layer in layers]
     attention = _attention_rules(by, by.block)
-    if any(isinstance(mixer, Recurrent) for mixers in sharded for mixer in mixers):
+    if by.pooled_states and any(isinstance(mixer, Recurrent) for mixers in sharded for mixer in mixers):
         return _hybrid(spec, sharded, by)
     skipped = _skipped(sharded) if by.formats.cache.key in TURBOQUANT else set()
     return [

@@ -59,6 +59,11 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -
         run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers
     ):
         raise ScenarioError("expert_parallel", "vLLM refuses expert parallelism for a model without experts.")
+    if scenario.max_model_len and (scenario.context_length or 0) > scenario.max_model_len:
+        raise ScenarioError(
+            "context_length",
+            f"vLLM rejects requests longer than max_model_len, here {scenario.max_model_len:,} tokens.",
+        )
     if rules.v0 and scenario.decode_context_parallel > 1:
         raise ScenarioError("decode_context_parallel", "This vLLM release has no decode context parallelism.")
 

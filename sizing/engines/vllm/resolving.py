@@ -1,0 +1,148 @@
+"""A scenario as vLLM takes it: defaults by release and accelerator, formats, and the layout of the cache."""
+
+from dataclasses import dataclass
+
+from hardware_catalog.schema import Accelerator
+from model_catalog.spec import CompressedAttention, CrossAttention, ModelSpec, Recurrent
+from sizing.cache_formats import DS_MLA
+from sizing.engines.vllm.block_sizes import kernel_blocks
+from sizing.engines.vllm.defaults import capability_of, max_num_batched_tokens, max_num_seqs, prefix_caching
+from sizing.engines.vllm.drafts import draft_of
+from sizing.engines.vllm.formats import Formats, formats_of, mixers_of
+from sizing.engines.vllm.groups import Grouping
+from sizing.engines.vllm.layout import Layout, layout_of
+from sizing.engines.vllm.model_layers import LayerRules
+from sizing.engines.vllm.pool import Blocks, Load, blocks_of
+from sizing.engines.vllm.refusals import check
+from sizing.engines.vllm.rules import Rules, release_of, rules_of
+from sizing.engines.vllm.states import StateMode, state_mode
+from sizing.resolve import notes_on, resolve
+from sizing.scenario import Scenario, ScenarioError
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A scenario with vLLM's defaults put in, and what follows from them."""
+
+    scenario: Scenario
+    rules: Rules
+    layout: Layout
+    blocks: Blocks
+    notes: tuple[str, ...]
+
+
+def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> Resolved:
+    """Raises ScenarioError or PlacementError, each naming the field at fault."""
+    release, version, release_notes = release_of(scenario.engine_version)
+    rules, capability = rules_of(version), capability_of(accelerator)
+    check(scenario, spec, rules, version)
+    formats = formats_of(scenario, spec, rules, capability)
+    settled = _settle(scenario, spec, accelerator, rules, formats, release)
+    draft_layers, draft_notes = draft_of(settled, spec)
+    mode = _state_mode(settled, spec, rules, capability)
+    by = _layer_rules(settled, spec, rules, formats, mode, capability, draft_layers)
+    grouping = Grouping(_hybrid(settled, spec, rules), rules.near_equal, _is_compressed(spec))
+    layout = layout_of(spec, by, grouping, settled.pipeline_parallel)
+    _check_sharing(settled, layout)
+    return Resolved(
+        scenario=settled.model_copy(update={"block_size": _block_size(layout, spec, by)}),
+        rules=rules,
+        layout=layout,
+        blocks=blocks_of(layout.groups, _load(settled, spec, rules, mode)),
+        notes=(*notes_on(settled, spec, release), *release_notes, *draft_notes, *_state_notes(spec, rules)),
+    )
+
+
+def _settle(
+    scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: Rules, formats: Formats, release: str
+) -> Scenario:
+    """The scenario with vLLM's defaults."""
+    longer = scenario.max_model_len is None and (scenario.context_length or 0) > (spec.max_context or 0)
+    asked = scenario.model_copy(update={"max_model_len": scenario.context_length}) if longer else scenario
+    common = resolve(asked, spec, formats.cache, version=release, fraction=rules.fraction)
+    longest = common.max_model_len or 1
+    name = formats.cache.key
+    return common.model_copy(
+        update={
+            "kv_dtype": DS_MLA if formats.packed and name != "nvfp4_ds_mla" else "fp8_e4m3" if name == "fp8" else name,
+            "max_num_seqs": scenario.max_num_seqs or max_num_seqs(accelerator, rules),
+            "max_num_batched_tokens": max_num_batched_tokens(scenario, spec, accelerator, rules, longest),
+            "prefix_caching": prefix_caching(scenario, spec, rules),
+            "hybrid_kv_cache_manager": _hybrid(scenario, spec, rules),
+            "enforce_eager": bool(scenario.enforce_eager),
+        }
+    )
+
+
+def _hybrid(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
+    """On unless turned off, but for the old releases."""
+    return rules.hybrid_groups and scenario.hybrid_kv_cache_manager is not False
+
+
+def _is_compressed(spec: ModelSpec) -> bool:
+    return any(isinstance(mixer, CompressedAttention) for mixer in mixers_of(spec))
+
+
+def _state_mode(scenario: Scenario, spec: ModelSpec, rules: Rules, capability: tuple[int, int]) -> StateMode:
+    kinds = frozenset(mixer.kind for mixer in mixers_of(spec) if isinstance(mixer, Recurrent))
+    tokens = scenario.speculative.tokens if scenario.speculative else 0
+    return state_mode(kinds, spec.model_type, rules, capability, bool(scenario.prefix_caching), tokens)
+
+
+def _layer_rules(
+    scenario: Scenario,
+    spec: ModelSpec,
+    rules: Rules,
+    formats: Formats,
+    mode: StateMode,
+    capability: tuple[int, int],
+    draft_layers: int,
+) -> LayerRules:
+    kernel = kernel_blocks(scenario, spec, formats, capability)
+    crosses = any(isinstance(mixer, CrossAttention) for mixer in mixers_of(spec))
+    return LayerRules(
+        formats=formats,
+        block=kernel.size,
+        smallest=kernel.smallest,
+        ranks=scenario.tensor_parallel,
+        mode=mode,
+        max_model_len=0 if mode.aligned else scenario.max_model_len or 1,
+        encoder_tokens=(scenario.max_num_batched_tokens or 0) if crosses else 0,
+        draft_layers=draft_layers,
+        bounded_chunks=rules.chunks_bounded and not draft_layers,
+        pooled_states=rules.hybrid_groups,
+    )
+
+
+def _block_size(layout: Layout, spec: ModelSpec, by: LayerRules) -> int:
+    """What vLLM calls its block size: that of the layers with the largest page."""
+    sizes = [group.first.block_size for group in layout.groups if group.first.kind != "state"]
+    return by.block if _is_compressed(spec) else min(sizes, default=by.block)
+
+
+def _check_sharing(scenario: Scenario, layout: Layout) -> None:
+    if scenario.decode_context_parallel > 1 and any(
+        layer.kind in ("sliding", "chunked") for group in layout.groups for _, layer in group.members
+    ):
+        raise ScenarioError(
+            "decode_context_parallel", "vLLM does not share out the tokens of sliding or chunked layers."
+        )
+
+
+def _state_notes(spec: ModelSpec, rules: Rules) -> tuple[str, ...]:
+    recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
+    if rules.hybrid_groups or not recurrent:
+        return ()
+    return ("This vLLM release keeps recurrent states outside of its pool of blocks; they are not counted.",)
+
+
+def _load(scenario: Scenario, spec: ModelSpec, rules: Rules, mode: StateMode) -> Load:
+    batches = scenario.pipeline_parallel + 1 if rules.runs_ahead else 1
+    sources = [mixer.source_tokens for mixer in mixers_of(spec) if isinstance(mixer, CrossAttention)]
+    return Load(
+        in_flight=(scenario.max_num_batched_tokens or 1) * batches,
+        dcp=scenario.decode_context_parallel,
+        source_tokens=max(sources, default=0),
+        settled_states=mode.settled,
+        prefix=scenario.shared_prefix_tokens if scenario.prefix_caching else 0,
+    )
