@@ -133,10 +133,7 @@ QWEN_WINDOW = kinds.stated_or(kinds.sliding_after_max_window_layers)
 QWEN2 = Family(layer_kinds=QWEN_WINDOW, qkv_bias=True, out_bias=False)
 QWEN3_MOE = Family(layer_kinds=kinds.all_full, qk_norm="head", mixture=moe.qwen3_moe_experts)
 LLAMA = Family(mlp_bias="mlp_bias")
-COHERE2 = Family(layer_kinds=kinds.stated_or(kinds.one_full_in(4)), norms=1)
-OLMO2 = Family(qk_norm="width")
 ERNIE = Family(qkv_bias="use_bias", mlp_bias="use_bias")
-EXAONE4 = Family(layer_kinds=kinds.stated_or(exaone_kinds), qkv_bias=False, qk_norm="head")
 GEMMA2_KINDS = kinds.stated_or(kinds.fixed_one_full_in(2))
 GLM4 = Family(out_bias=False, norms=4)
 GLM4_MOE = Family(out_bias=False, qk_norm=norm_if("use_qk_norm", "head"), mixture=moe.glm_experts, prediction=True)
@@ -180,7 +177,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "bitnet": Family(beside=bitnet_norms),
     "cohere": Family(norms=1, qk_norm=norm_if("use_qk_norm", "width")),
-    "cohere2": COHERE2,
+    "cohere2": Family(layer_kinds=kinds.stated_or(kinds.one_full_in(4)), norms=1),
     "cohere2_moe": Family(
         layer_kinds=kinds.stated_or(cohere_moe_kinds),
         norms=1,
@@ -212,7 +209,7 @@ FAMILIES: dict[str, Family] = {
             correction=True,
         ),
     ),
-    "exaone4": EXAONE4,
+    "exaone4": Family(layer_kinds=kinds.stated_or(exaone_kinds), qkv_bias=False, qk_norm="head"),
     "exaone_moe": Family(
         layer_kinds=kinds.stated_or(exaone_kinds),
         qkv_bias=False,
@@ -291,7 +288,7 @@ FAMILIES: dict[str, Family] = {
     "nanochat": Family(gated=False, norms=0, final_norm=False),
     "nemotron": Family(gated=False, mlp_bias="mlp_bias", norm_bias=True),
     "olmo": Family(norms=0, final_norm=False),
-    "olmo2": OLMO2,
+    "olmo2": Family(qk_norm="width"),
     "olmo3": Family(layer_kinds=kinds.stated_or(kinds.fixed_one_full_in(4)), qk_norm="width"),
     "olmoe": Family(qk_norm="width", mixture=moe.routed(size="intermediate_size")),
     "phi": Family(
