@@ -137,8 +137,3 @@ def last_of(interval: int) -> Callable[[int], bool]:
 
 def full_where(layers: int, full: Callable[[int], bool], other: str = SLIDING) -> list[str]:
     return [FULL if full(i) else other for i in range(layers)]
-
-
-def window_of(f: Fields, kind: str) -> int | None:
-    """The window of a layer of this kind, None for full attention."""
-    return f.whole("sliding_window") if kind == SLIDING else None
