@@ -6,7 +6,7 @@ from model_catalog.blocks.attention import attention
 from model_catalog.blocks.feed_forward import dense
 from model_catalog.blocks.linear import linear, norm, small
 from model_catalog.blocks.recurrent import causal_conv, per_unit
-from model_catalog.fields import MOST_LAYERS, Fields
+from model_catalog.fields import Fields
 from model_catalog.importers.decoder import decoder
 from model_catalog.importers.hybrid import known_kinds, softmax
 from model_catalog.spec import FeedForward, Layer, ModelSpec, Recurrent
@@ -17,10 +17,8 @@ MIXER = TensorClass.MIXER
 
 def read_xlstm(f: Fields) -> ModelSpec:
     """A key × value matrix, a normaliser and a running maximum for each head."""
-    if f.raw("num_hidden_layers") is None:
-        layers = f.whole("num_blocks", maximum=MOST_LAYERS)
-    else:
-        layers = f.layer_count()
+    name = "num_blocks" if f.raw("num_hidden_layers") is None else "num_hidden_layers"
+    layers = f.layer_count(name)
     if f.whole("num_blocks", layers) != layers:
         f.doubt("num_blocks", "num_blocks differs from num_hidden_layers, which is taken.")
     return decoder(f, [_xlstm_layer(f)] * layers)

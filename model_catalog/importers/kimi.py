@@ -20,7 +20,7 @@ KNOWN = (FULL, LINEAR)
 
 
 def _feed_forward(f: Fields, mixture: bool) -> tuple[FeedForward, tuple[Tensor, ...]]:
-    """Dense, or DeepSeek's mixture; with routed_expert_hidden_size (Kimi K3) routed experts work in a narrower space."""
+    """Dense, or DeepSeek's mixture; with routed_expert_hidden_size (Kimi K3) routed experts are narrower."""
     hidden = f.whole("hidden_size")
     if not mixture:
         size = f.whole("intermediate_size")

@@ -6,10 +6,12 @@ from model_catalog.fields import Fields
 from model_catalog.importers import (
     delta,
     gated_recurrence,
+    inkling,
     kimi,
     lightning,
     mamba,
     nemotron_h,
+    qwen4_exp,
     rwkv,
     short_conv,
     zamba,
@@ -28,4 +30,6 @@ READERS: dict[str, Callable[[Fields], ModelSpec]] = {
     **gated_recurrence.READERS,
     **rwkv.READERS,
     **zaya.READERS,
+    **inkling.READERS,
+    **qwen4_exp.READERS,
 }

@@ -1,4 +1,4 @@
-"""ZAYA1: compressed convolutional attention. Query and key pass two short convolutions, half the value comes a token late."""
+"""ZAYA1: compressed convolutional attention. Queries and keys pass two convolutions, half the value is a token late."""
 
 from collections.abc import Callable
 
