@@ -199,10 +199,24 @@ def read_gemma4_assistant(f: Fields) -> ModelSpec:
     return replace(spec, model_type=f.model_type, tensors=(*spec.tensors, *extra))
 
 
+def read_diffusion_gemma(f: Fields) -> ModelSpec:
+    """DiffusionGemma: Gemma 4 with experts in every layer; encoder and decoder of the prompt share all weights."""
+    if not f.flag("tie_word_embeddings"):
+        f.doubt("tie_word_embeddings", "The decoder is counted as sharing the encoder's weights.", kv=False)
+    hidden, size = f.whole("hidden_size"), f.whole("intermediate_size")
+    spec = read_gemma4(overlaid(f, {"attention_k_eq_v": True, "enable_moe_block": True}))
+    extra = (
+        *dense(hidden, size, prefix="model.decoder.self_conditioning"),
+        *norm("model.decoder.self_conditioning.pre_norm", hidden),
+    )
+    return replace(spec, tensors=(*spec.tensors, *extra))
+
+
 READERS: dict[str, Callable[[Fields], ModelSpec]] = {
     "gemma3n_text": read_gemma3n,
     "gemma4_text": read_gemma4,
     "gemma4_unified_text": read_gemma4,
+    "diffusion_gemma_text": read_diffusion_gemma,
     "gemma4_assistant": read_gemma4_assistant,
     "gemma4_unified_assistant": read_gemma4_assistant,
 }

@@ -24,7 +24,6 @@ from model_catalog.importers.latent_parts import (
     prediction_layers,
     two_norms,
 )
-from model_catalog.importers.towers import read_towers
 from model_catalog.spec import Attention, FeedForward, LatentAttention, Layer, ModelSpec
 from model_catalog.tensors import Shard, Tensor, TensorClass
 
@@ -153,15 +152,6 @@ def _expanded_layer(f: Fields, mixture: bool) -> Layer:
     )
 
 
-def read_deepseek_vl_v2(f: Fields) -> ModelSpec:
-    """DeepSeek-VL2 and DeepSeek-OCR: the decoder stands in language_config."""
-    text = f.part("language_config")
-    if text is None:
-        raise f.error("language_config", "an object")
-    spec = READERS.get(text.model_type, read_deepseek_v2)(text)
-    return replace(spec, model_type=f.model_type, towers=(*spec.towers, *read_towers(f)))
-
-
 def read_kimi_k2(f: Fields) -> ModelSpec:
     """Kimi K2 is DeepSeek-V3 under another name; its class has no defaults of its own."""
     return read_latent(read_as(f, "deepseek_v3"), FAMILIES["deepseek_v3"])
@@ -174,7 +164,6 @@ def _reader(family: Family) -> Callable[[Fields], ModelSpec]:
 READERS: dict[str, Callable[[Fields], ModelSpec]] = {
     **{model_type: _reader(family) for model_type, family in FAMILIES.items()},
     "deepseek_v2": read_deepseek_v2,
-    "deepseek_vl_v2": read_deepseek_vl_v2,
     "kimi_k2": read_kimi_k2,
     **latent_variants.READERS,
     **compressed.READERS,
