@@ -61,7 +61,7 @@ def check_config(config: Mapping[str, Any]) -> Conformance:
 
 def _predicted_cost(spec: ModelSpec, dtype: str) -> CacheCost:
     scenario = make_scenario({"model": "config", "engine": "transformers", "kv_dtype": dtype})
-    return model_cost(spec, transformers.mixer_cost, transformers.formats(scenario, spec))
+    return model_cost(spec, transformers.mixer_cost_of(spec), transformers.formats(scenario, spec))
 
 
 def _points(spec: ModelSpec, cost: CacheCost) -> Iterator[tuple[int, int]]:

@@ -88,6 +88,7 @@ def build_config(config: Mapping[str, Any]) -> PreTrainedConfig:
         built: PreTrainedConfig = config_class.from_dict(fields)
     except Exception as error:
         raise DryRunError(f"{config_class.__name__} refuses this config: {_first_line(error)}") from error
+    _check_flat_fields(fields, built)
     built.dtype = _stated_dtype(built)
     return built
 
@@ -123,6 +124,16 @@ def _check_layers(fields: Mapping[str, Any]) -> None:
             _check_layers(value)
         elif name.endswith("layers") and isinstance(value, int) and value > MAX_LAYERS:
             raise DryRunError(f"{name} is {value}; a dry run takes at most {MAX_LAYERS} layers.")
+
+
+def _check_flat_fields(fields: Mapping[str, Any], built: PreTrainedConfig) -> None:
+    """A class that reads its text model from `text_config` passes over the same fields beside it without a word."""
+    layers = fields.get("num_hidden_layers")
+    text = built.get_text_config(decoder=True)
+    if text is built or layers is None or "text_config" in fields:
+        return
+    if getattr(text, "num_hidden_layers", layers) != layers:
+        raise DryRunError(f"{type(built).__name__} reads num_hidden_layers from text_config, which is missing.")
 
 
 def _stated_dtype(config: PreTrainedConfig) -> torch.dtype:

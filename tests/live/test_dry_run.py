@@ -92,6 +92,7 @@ def test_routing_of_experts_needs_no_values() -> None:
         ({"model_type": "no_such_model"}, "no_such_model"),
         ({**LLAMA_3_1_8B, "num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000"),
         ({**LLAMA_3_1_8B, "num_attention_heads": "many"}, "num_attention_heads"),
+        ({"model_type": "gemma3", "num_hidden_layers": 7}, "text_config, which is missing"),
     ],
 )
 def test_an_impossible_config_is_one_clear_sentence(config: dict[str, Any], message: str) -> None:
