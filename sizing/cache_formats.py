@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from model_catalog.spec import CompressedAttention, ModelSpec
+from model_catalog.spec import CompressedAttention, ModelSpec, Recurrent
 from sizing.formats import FORMATS, SAME, TURBOQUANT, FormatError, format_named, turboquant_bytes
 from sizing.scenario import KvFormats, Scenario, ScenarioError, StateFormats
 
@@ -14,12 +14,16 @@ STATE_FORMATS = ("fp32", "bf16", "fp16", "fp8")
 
 @dataclass(frozen=True, slots=True)
 class CacheFormats:
-    """Names of the key and value formats, and bytes per element of the two kinds of recurrent state."""
+    """Names of the key and value formats, and bytes per element of the two kinds of recurrent state.
+
+    `state_is_auto`: nobody chose the state's formats, so an engine's own rule for a kind of mixer applies.
+    """
 
     key: str
     value: str
     conv_bytes: int = 2
     recurrent_bytes: int = 4
+    state_is_auto: bool = True
 
 
 def cache_formats(scenario: Scenario, spec: ModelSpec) -> CacheFormats:
@@ -31,7 +35,8 @@ def cache_formats(scenario: Scenario, spec: ModelSpec) -> CacheFormats:
         raise ScenarioError("kv_dtype", f"{resolved[0]} and {resolved[1]} cannot be mixed.")
     state = scenario.state_dtype
     conv, recurrent = (state.conv, state.recurrent) if isinstance(state, StateFormats) else ("bf16", "fp32")
-    return CacheFormats(resolved[0], resolved[1], _state_bytes(conv), _state_bytes(recurrent))
+    auto = state == "auto"
+    return CacheFormats(resolved[0], resolved[1], _state_bytes(conv), _state_bytes(recurrent), auto)
 
 
 def resolve_kv(name: str, spec: ModelSpec) -> str:
@@ -57,6 +62,14 @@ def _state_bytes(name: str) -> int:
     if plain not in STATE_FORMATS:
         raise ScenarioError("state_dtype", f'"{name}" is not a state format. Known are {", ".join(STATE_FORMATS)}.')
     return format_named(plain).block_bytes
+
+
+OWN_CONV_BYTES = {"fp32": 4, "int64": 8}
+
+
+def own_conv_bytes(mixer: Recurrent, otherwise: int) -> int:
+    """Bytes per element of the last inputs: a format of the model's own (Inkling: fp32), or what the scenario says."""
+    return otherwise if mixer.conv_dtype is None else OWN_CONV_BYTES[mixer.conv_dtype]
 
 
 def pair_bytes(formats: CacheFormats, heads: int, key_dim: int, value_dim: int) -> int:

@@ -69,12 +69,6 @@ def read_openai_gpt(f: Fields) -> ModelSpec:
 
 def read_gpt_neo(f: Fields) -> ModelSpec:
     """GPT-Neo: attention_types are pairs of a pattern of "global" and "local" and how often it repeats."""
-    if "local" in _attention_types(f):
-        f.doubt(
-            "attention_types",
-            "Local layers are counted with their window_size; transformers keeps all tokens in their cache.",
-            weights=False,
-        )
     return read_plain(f, GPT_NEO)
 
 
@@ -166,12 +160,6 @@ def read_falcon(f: Fields) -> ModelSpec:
     """Falcon; its first configs (RefinedWeb) have n_layer, n_head and n_head_kv."""
     names = {"num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "num_kv_heads": "n_head_kv"}
     names["hidden_size"] = "n_embed"
-    if f.flag("new_decoder_architecture"):
-        f.doubt(
-            "new_decoder_architecture",
-            "Counted are the num_kv_heads shared heads; transformers repeats them for every query head in its cache.",
-            weights=False,
-        )
     return read_plain(f.described({ours: own for ours, own in names.items() if f.has(own)}), FALCON)
 
 

@@ -24,11 +24,12 @@ from sizing.cache_formats import (
     cache_formats,
     compressed_bytes,
     latent_bytes,
+    own_conv_bytes,
     pair_bytes,
 )
 from sizing.engines.plan import Engine, EnginePlan
 from sizing.engines.simple import SimpleRules, plan_simple
-from sizing.formats import FORMATS, TURBOQUANT
+from sizing.formats import FORMATS, TURBOQUANT, format_named
 from sizing.scenario import Scenario
 
 INDEX_SCALE_BLOCK = 128  # one fp32 scale for every 128 fp8 elements of an indexer key
@@ -40,8 +41,7 @@ def mixer_cost(mixer: Mixer, formats: CacheFormats) -> CacheCost:
         case Attention():
             return _attention(mixer, formats)
         case LatentAttention():
-            growth = Growth(latent_bytes(formats.key, mixer.latent_dim, mixer.rope_dim), mixer.window)
-            return CacheCost((growth, *indexer_growth(mixer.indexer)))
+            return _latent(mixer, formats)
         case CompressedAttention():
             return _compressed(mixer, formats)
         case CrossAttention():
@@ -58,10 +58,19 @@ def _attention(mixer: Attention, formats: CacheFormats) -> CacheCost:
     return CacheCost((Growth(each, mixer.window or mixer.chunk), *indexer_growth(mixer.indexer)))
 
 
+def _latent(mixer: LatentAttention, formats: CacheFormats) -> CacheCost:
+    latent = latent_bytes(formats.key, mixer.latent_dim, mixer.rope_dim)
+    own = () if mixer.reuses_cache else (Growth(latent, mixer.window),)
+    return CacheCost((*own, *indexer_growth(mixer.indexer)))
+
+
 def indexer_growth(indexer: Indexer | None, ratio: int = 1) -> tuple[Growth, ...]:
     """The sparse-attention key: fp8 with fp32 scales, whatever the cache format, as the models' own code keeps it."""
     if indexer is None:
         return ()
+    if indexer.key_dtype is not None:
+        own = format_named(indexer.key_dtype).row_bytes(indexer.key_heads, indexer.head_dim)
+        return (Growth(own, every=ratio * indexer.pool),)
     scales = 4 * -(-indexer.head_dim // INDEX_SCALE_BLOCK)
     return (Growth(indexer.key_heads * (indexer.head_dim + scales), every=ratio * indexer.pool),)
 
@@ -76,7 +85,7 @@ def _compressed(mixer: CompressedAttention, formats: CacheFormats) -> CacheCost:
 
 def state_bytes(mixer: Recurrent, formats: CacheFormats, columns: int) -> int:
     """Convolution window of `columns` inputs and recurrent state of one layer and sequence."""
-    conv = mixer.conv_channels * columns * formats.conv_bytes
+    conv = mixer.conv_channels * columns * own_conv_bytes(mixer, formats.conv_bytes)
     return conv + mixer.state_elements * formats.recurrent_bytes
 
 
@@ -86,7 +95,7 @@ RULES = SimpleRules(
     fraction=0.9,
     holds_prediction=True,
     formats=cache_formats,
-    mixer_cost=mixer_cost,
+    mixer_cost_of=lambda spec: mixer_cost,
     notes=("Activations, CUDA graphs and the runtime are not counted; they must fit in the share left outside.",),
 )
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hardware_catalog.schema import Accelerator
-from model_catalog.spec import Mixer, ModelSpec
+from model_catalog.spec import ModelSpec
 from sizing.cache import CacheCost, Tokens
 from sizing.cache_formats import CacheFormats
-from sizing.costs import stage_costs
+from sizing.costs import MixerCost, stage_costs
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.grading import grades_of
 from sizing.memory import Memory, memory_of
@@ -15,8 +15,6 @@ from sizing.placement import check_placement
 from sizing.resolve import notes_on, resolve
 from sizing.scenario import Scenario
 from sizing.weights.ranks import EVERYTHING, WITHOUT_PREDICTION, rank_bytes
-
-MixerCost = Callable[[Mixer, CacheFormats], CacheCost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class SimpleRules:
     fraction: float
     holds_prediction: bool
     formats: Callable[[Scenario, ModelSpec], CacheFormats]
-    mixer_cost: MixerCost
+    mixer_cost_of: Callable[[ModelSpec], MixerCost]
     notes: tuple[str, ...]
 
 
@@ -64,7 +62,7 @@ def plan_simple(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
     memory = memory_of(resolved, accelerator.memory_driver_bytes if accelerator else None)
     include = EVERYTHING if rules.holds_prediction else WITHOUT_PREDICTION
     held = rank_bytes(spec, scenario.weights, scenario.placement, include=include)
-    costs = stage_costs(spec, rules.mixer_cost, formats, scenario.placement)
+    costs = stage_costs(spec, rules.mixer_cost_of(spec), formats, scenario.placement)
     ranks = tuple(
         _rank(sum(weights.values()), cost, resolved, memory) for weights, cost in zip(held, costs, strict=True)
     )

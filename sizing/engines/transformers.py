@@ -1,7 +1,8 @@
 """Engine `transformers`: the tensors of a DynamicCache after a prefill (transformers 5.24.0, cache_utils.py).
 
 Sliding and chunked layers keep one token less than their window, convolutions keep all kernel columns, and every
-tensor has the dtype the model runs in but for recurrent states that the model returns in float32.
+tensor has the dtype the model runs in but for recurrent states that the model returns in float32. Each rule was
+read off the caches that the classes return on the meta device (scripts/conformance.py).
 """
 
 from dataclasses import replace
@@ -18,7 +19,8 @@ from model_catalog.spec import (
     Recurrent,
 )
 from sizing.cache import CacheCost, Growth
-from sizing.cache_formats import CacheFormats, cache_formats, latent_bytes, pair_bytes
+from sizing.cache_formats import CacheFormats, cache_formats, latent_bytes, own_conv_bytes, pair_bytes
+from sizing.costs import MixerCost
 from sizing.engines.plan import Engine, EnginePlan
 from sizing.engines.simple import SimpleRules, plan_simple
 from sizing.formats import format_named
@@ -40,21 +42,47 @@ def formats(scenario: Scenario, spec: ModelSpec) -> CacheFormats:
     return replace(chosen, conv_bytes=own) if scenario.state_dtype == "auto" else chosen
 
 
+def mixer_cost_of(spec: ModelSpec) -> MixerCost:
+    """The rule for one mixer of this model, whose class may cache in a way of its own."""
+    match spec.model_type:
+        case "falcon":
+            return _with_all_heads
+        case "gpt_neo":
+            return _without_windows
+        case _:
+            return mixer_cost
+
+
 def mixer_cost(mixer: Mixer, formats: CacheFormats) -> CacheCost:
     """What one layer's cache holds of one sequence."""
     match mixer:
         case Attention():
             return _attention(mixer, formats)
         case LatentAttention():
-            latent = latent_bytes(formats.key, mixer.latent_dim, mixer.rope_dim)
-            return CacheCost((Growth(latent, _kept(mixer.window)), *_indexer(mixer.indexer, formats)))
+            return _latent(mixer, formats)
         case CompressedAttention():
-            return _compressed(mixer, formats)
+            return _compressed(mixer, _element(formats))
         case CrossAttention():
             each = pair_bytes(formats, mixer.kv_heads, mixer.head_dim, mixer.value_dim)
             return CacheCost(fixed_kv=each * mixer.source_tokens)
         case Recurrent():
             return CacheCost(state=_state(mixer, formats))
+
+
+def _with_all_heads(mixer: Mixer, formats: CacheFormats) -> CacheCost:
+    """Falcon's new decoder repeats its shared heads for every query head before it caches them."""
+    if isinstance(mixer, Attention) and mixer.kv_heads > 1:
+        mixer = replace(mixer, kv_heads=mixer.heads)
+    return mixer_cost(mixer, formats)
+
+
+def _without_windows(mixer: Mixer, formats: CacheFormats) -> CacheCost:
+    """GPT-Neo's config names no window that the cache knows, so its local layers keep every token."""
+    return mixer_cost(replace(mixer, window=None) if isinstance(mixer, Attention) else mixer, formats)
+
+
+def _element(formats: CacheFormats) -> int:
+    return format_named(formats.key).block_bytes
 
 
 def _kept(window: int | None) -> int | None:
@@ -69,22 +97,61 @@ def _attention(mixer: Attention, formats: CacheFormats) -> CacheCost:
     return CacheCost((Growth(each, _kept(mixer.window or mixer.chunk)), *_indexer(mixer.indexer, formats)))
 
 
+def _latent(mixer: LatentAttention, formats: CacheFormats) -> CacheCost:
+    latent = latent_bytes(formats.key, mixer.latent_dim, mixer.rope_dim)
+    own = () if mixer.reuses_cache else (Growth(latent, _kept(mixer.window)),)
+    return CacheCost((*own, *_indexer(mixer.indexer, formats)))
+
+
 def _indexer(indexer: Indexer | None, formats: CacheFormats) -> tuple[Growth, ...]:
-    """DynamicIndexedLayer keeps the index keys in the model's dtype."""
+    """DynamicIndexedLayer keeps an index key for every token; one that pools keeps key, gate and a flag of each."""
     if indexer is None:
         return ()
-    element = format_named(formats.key).block_bytes
-    return (Growth(indexer.key_heads * indexer.head_dim * element, every=indexer.pool),)
+    width = indexer.head_dim if indexer.pool == 1 else 2 * indexer.head_dim + 1
+    element = format_named(indexer.key_dtype or formats.key).block_bytes
+    return (Growth(indexer.key_heads * width * element),)
 
 
-def _compressed(mixer: CompressedAttention, formats: CacheFormats) -> CacheCost:
-    entry = format_named(formats.key).row_bytes(1, mixer.head_dim)
-    return CacheCost((Growth(entry, _kept(mixer.window)),))
+def _compressed(mixer: CompressedAttention, element: int) -> CacheCost:
+    """DeepSeek-V4 (modeling_deepseek_v4.py): raw entries in the window, entries per `ratio` tokens, and what waits.
+
+    Window-only layers keep key and value apart, the others one tensor for both.
+    """
+    entry = mixer.head_dim * element
+    if not mixer.ratio:
+        return CacheCost((Growth(2 * entry, _kept(mixer.window)),))
+    growths = [Growth(entry, _kept(mixer.window))]
+    if mixer.indexer is None:
+        growths += _compressor(mixer.head_dim, mixer.ratio, element)
+    else:
+        for width in (mixer.head_dim, mixer.indexer.head_dim):
+            growths += _overlapping_compressor(width, mixer.ratio, element)
+    return CacheCost(tuple(growths))
+
+
+def _compressor(width: int, ratio: int, element: int, waiting_width: int = 0) -> list[Growth]:
+    """An entry for every `ratio` tokens; of the tokens since the last one, key-value and gate wait."""
+    waiting = 2 * (waiting_width or width) * element
+    return [Growth(width * element, every=ratio), Growth(waiting), Growth(-waiting * ratio, every=ratio)]
+
+
+def _overlapping_compressor(width: int, ratio: int, element: int) -> list[Growth]:
+    """Entries overlap, so waiting inputs are twice as wide, and the last block is kept, its gate in float32."""
+    last_block = Growth(ratio * width * (element + 4), limit=ratio, every=ratio)
+    return [*_compressor(width, ratio, element, 2 * width), last_block]
+
+
+# Mixers that keep kernel − 1 columns; the others keep all kernel columns, the newest input among them.
+ONE_COLUMN_LESS = ("rwkv", "cca", "past_inputs", "rg_lru")
+# Mixers whose recurrent state has the dtype the model runs in; the others return float32.
+STATE_IN_MODEL_DTYPE = ("lightning", "xlstm")
 
 
 def _state(mixer: Recurrent, formats: CacheFormats) -> int:
-    conv = mixer.conv_channels * mixer.conv_kernel * formats.conv_bytes
-    return conv + mixer.state_elements * formats.recurrent_bytes
+    columns = mixer.conv_kernel - (mixer.kind in ONE_COLUMN_LESS)
+    conv = mixer.conv_channels * columns * own_conv_bytes(mixer, formats.conv_bytes)
+    in_model_dtype = mixer.kind in STATE_IN_MODEL_DTYPE and formats.state_is_auto
+    return conv + mixer.state_elements * (_element(formats) if in_model_dtype else formats.recurrent_bytes)
 
 
 RULES = SimpleRules(
@@ -93,7 +160,7 @@ RULES = SimpleRules(
     fraction=1.0,
     holds_prediction=False,
     formats=formats,
-    mixer_cost=mixer_cost,
+    mixer_cost_of=mixer_cost_of,
     notes=("transformers sets no budget: the cache grows until memory is full. Temporary copies are not counted.",),
 )
 
