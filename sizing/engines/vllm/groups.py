@@ -3,11 +3,10 @@
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from sizing.engines.vllm.layers import LayerCache, as_full, same_type
+from sizing.engines.vllm.layers import LayerCache, Member, as_full, same_type
 from sizing.engines.vllm.packed import pattern_groups
 from sizing.scenario import ScenarioError
 
-Member = tuple[int, LayerCache]  # number of the decoder layer, and its cache
 INDEX = "index"
 
 

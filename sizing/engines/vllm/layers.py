@@ -31,6 +31,9 @@ class LayerCache:
         return self.page // self.block_size
 
 
+Member = tuple[int, LayerCache]  # the number of the decoder layer, and its cache
+
+
 def same_type(one: LayerCache, other: LayerCache) -> bool:
     """Whether two layers always hold the same number of tokens, so that one group can hold both."""
     return (one.kind, one.block_size, one.bound) == (other.kind, other.block_size, other.bound)

@@ -25,8 +25,7 @@ from sizing.engines.vllm.attention import (
 )
 from sizing.engines.vllm.compressed import compressed_layers
 from sizing.engines.vllm.formats import Formats, in_model_dtype, mixers_of
-from sizing.engines.vllm.groups import Member
-from sizing.engines.vllm.layers import LayerCache
+from sizing.engines.vllm.layers import LayerCache, Member
 from sizing.engines.vllm.states import StateMode, aligned_block, state_bytes
 from sizing.formats import TURBOQUANT
 from sizing.placement import shard_mixer
