@@ -25,7 +25,6 @@ def draw(held: Held, outcome: Outcome, slots: Slots) -> None:
         for index, (label, changes) in enumerate(fixes(held, outcome)):
             st.button(
                 label,
-                type="secondary" if index else "primary",
                 on_click=apply,
                 args=(changes,),
                 key=f"fix_{index}",
