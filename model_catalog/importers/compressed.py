@@ -86,15 +86,24 @@ def _layer(f: Fields, kind: str, rates: dict[str, int]) -> Layer:
 
 def _mixer(f: Fields, kind: str, rates: dict[str, int]) -> CompressedAttention:
     head_dim = f.whole("head_dim")
-    rope = f.whole("qk_rope_head_dim", int(head_dim * f.number("partial_rotary_factor", 64 / 512)), minimum=0)
     return CompressedAttention(
         heads=f.whole("num_attention_heads"),
         head_dim=head_dim,
-        rope_dim=rope,
+        rope_dim=_rope_dim(f, head_dim),
         window=f.whole("sliding_window"),
         ratio=0 if kind == WINDOW else rates[SPARSE if kind == SPARSE else HEAVY],
         indexer=indexer_of(f, pool=rates[SPARSE]) if kind == SPARSE else None,
     )
+
+
+def _rope_dim(f: Fields, head_dim: int) -> int:
+    """partial_rotary_factor of the head, else qk_rope_head_dim, else the class's 64 of 512."""
+    if f.raw("partial_rotary_factor") is None:
+        return f.whole("qk_rope_head_dim", head_dim * 64 // 512, minimum=0, maximum=head_dim)
+    factor = f.number("partial_rotary_factor", 1.0)
+    if not 0 <= factor <= 1:
+        raise f.error("partial_rotary_factor", "a number from 0 to 1")
+    return int(head_dim * factor)
 
 
 def _drafts(f: Fields, rates: dict[str, int]) -> tuple[Tower, ...]:
