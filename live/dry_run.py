@@ -19,6 +19,7 @@ from transformers import PreTrainedConfig
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from live.cache_tensors import CacheTensor, cache_tensors
 from live.meta_ops import MetaOps
 
 MAX_LAYERS = 2048
@@ -30,22 +31,6 @@ CACHE_OUTPUTS = ("cache", "past_key_values", "cache_params", "state", "past_buck
 
 class DryRunError(ValueError):
     """The config names a model that this transformers release cannot build or run; the text says why."""
-
-
-@dataclass(frozen=True)
-class CacheTensor:
-    """One tensor that a cache holds: where (`layer`, `kind`), its shape and dtype, and its bytes.
-
-    `bytes` counts the elements the tensor shows. `storage_bytes` counts the memory it keeps alive, which is more for a
-    slice of a longer tensor, as a sliding-window layer keeps after a prefill.
-    """
-
-    layer: int
-    kind: str
-    shape: tuple[int, ...]
-    dtype: str
-    bytes: int
-    storage_bytes: int
 
 
 @dataclass(frozen=True)
@@ -213,7 +198,7 @@ def measure_cache(model: Any, batch: int, length: int, encoder_length: int | Non
     kept = [name for name in CACHE_OUTPUTS if getattr(output, name, None) is not None]
     if not kept:
         raise DryRunError(f"{type(model).__name__} returns no cache.")
-    tensors = tuple(_cache_tensors(getattr(output, kept[0]), kept[0]))
+    tensors = tuple(cache_tensors(getattr(output, kept[0]), kept[0]))
     encoder = getattr(output, "encoder_last_hidden_state", None)
     return CacheMeasurement(batch, length, None if encoder is None else encoder.shape[1], tensors)
 
@@ -263,40 +248,6 @@ def _stub_experts(model: torch.nn.Module) -> Iterator[None]:
 def _is_experts(name: str) -> bool:
     # JetMoE's parallel experts are projections inside attention: their output has another shape.
     return name.endswith("Experts") and not name.endswith("ParallelExperts")
-
-
-def _cache_tensors(cache: Any, name: str) -> Iterator[CacheTensor]:
-    """Each tensor once: keys and values that are one tensor are counted as one, a shared storage likewise."""
-    seen: set[tuple[Any, ...]] = set()
-    storages: set[int] = set()
-    for layer, kind, tensor in _walk(cache, -1, name):
-        storage = tensor.untyped_storage()
-        view = (storage._cdata, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
-        if view in seen:
-            continue
-        held = 0 if storage._cdata in storages else storage.nbytes()
-        seen.add(view)
-        storages.add(storage._cdata)
-        size = tensor.numel() * tensor.element_size()
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        yield CacheTensor(layer, kind, tuple(tensor.shape), dtype, size, held)
-
-
-def _walk(held: Any, layer: int, kind: str) -> Iterator[tuple[int, str, torch.Tensor]]:
-    """(layer, kind, tensor) of everything below a cache object; scalars are bookkeeping and are left out."""
-    if isinstance(held, torch.Tensor):
-        if held.dim() > 0 and held.numel() > 0:
-            yield layer, kind, held
-    elif isinstance(held, (list, tuple)):
-        for index, item in enumerate(held):
-            yield from _walk(item, index if layer < 0 else layer, kind)
-    elif isinstance(held, Mapping):
-        for key, item in held.items():
-            yield from _walk(item, key if layer < 0 and isinstance(key, int) else layer, kind)
-    elif type(held).__module__.startswith("transformers.") and not isinstance(held, PreTrainedConfig):
-        cross = "cross_" if kind.startswith("cross") else ""
-        for name, item in vars(held).items():
-            yield from _walk(item, layer, name if name == "cross_attention_cache" else cross + name)
 
 
 def _first_line(error: Exception) -> str:
