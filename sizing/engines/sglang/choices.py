@@ -1,0 +1,145 @@
+"""From a Scenario to SGLang's settings: page size, pools, slots and speculation as the server resolves them."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hardware_catalog.schema import Accelerator
+from model_catalog.spec import ModelSpec
+from sizing.engines.sglang.defaults import MIB, Card, chunk_default, fraction_default
+from sizing.engines.sglang.refusals import cache_format, state_bytes
+from sizing.engines.sglang.rules import Rules
+from sizing.engines.sglang.settings import Settings
+from sizing.engines.sglang.traits import Traits
+from sizing.scenario import Scenario
+
+RATIO = 0.8  # swa_full_tokens_ratio
+SMALL_RATIO = 0.1
+SMALL_RATIO_MODELS = ("inkling", "inkling_mm")
+COMPRESSED_PAGE = 256
+SPARSE_PAGE = 64
+TENSORRT_PAGE = 64
+TENSORRT_PAGES = (16, 32, 64)  # what the trtllm_mha kernels take
+DRAFTED_REQUESTS = 48  # max_running_requests with speculative decoding; unverified
+
+# Architectures whose states are cached with two further buffers a request (SGLang arg_groups/overrides.py).
+EXTRA_BUFFER = (
+    "qwen3_next",
+    "qwen3_5",
+    "qwen3_5_text",
+    "qwen3_5_moe",
+    "qwen3_5_moe_text",
+    "bailing_moe_v2_5",
+    "falcon_h1",
+    "granitemoehybrid",
+    "nemotron_h",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """The Settings, mem_fraction_static, and the ratio that the server would take by itself."""
+
+    settings: Settings
+    fraction: float
+    own_ratio: Fraction
+    notes: tuple[str, ...]
+
+
+def card_of(scenario: Scenario, accelerator: Accelerator | None) -> Card:
+    """What the defaults go by: an H100 where nothing is known."""
+    figure = accelerator.memory_driver_bytes or accelerator.memory_for_budget if accelerator else None
+    known = scenario.total_memory_bytes or (figure.bytes if figure else None)
+    capability = accelerator.compute_capability if accelerator else None
+    mib = known / MIB if known else Card().mib
+    return Card(mib=mib, capability=capability[0] if capability else Card().capability)
+
+
+def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, card: Card) -> Choices:
+    """Raises ScenarioError for formats that this release does not have."""
+    blackwell = card.capability == 10
+    replicas = scenario.data_parallel if scenario.dp_attention else 1
+    radix = scenario.prefix_caching is not False
+    running = _running(scenario, replicas)
+    page, notes = _page(scenario, traits, rules, blackwell)
+    two_pools = _two_pools(scenario, spec, traits, rules, blackwell)
+    own_ratio = SMALL_RATIO if traits.compressed or spec.model_type in SMALL_RATIO_MODELS else RATIO
+    conv_bytes, recurrent_bytes = state_bytes(scenario)
+    chunk = scenario.chunked_prefill_size or chunk_default(rules, card)
+    settings = Settings(
+        rules=rules,
+        format=cache_format(scenario, spec, traits, rules, blackwell),
+        placement=scenario.placement,
+        page=page,
+        ratio=_ratio(scenario.swa_full_tokens_ratio or own_ratio),
+        two_pools=two_pools,
+        caps_window=two_pools and rules.caps_window_pool and not radix and running is not None,
+        running=running,
+        chunk=chunk,
+        radix=radix,
+        slots_each=_slots_each(spec, rules, radix) if traits.recurrent else 1,
+        conv_bytes=conv_bytes,
+        recurrent_bytes=recurrent_bytes,
+        draft_tokens=scenario.speculative.tokens if scenario.speculative else 0,
+        draft_layers=int(scenario.speculative is not None and scenario.speculative.method.lower() != "ngram"),
+    )
+    fraction = scenario.memory_fraction or _fraction(scenario, traits, rules, card, chunk)
+    return Choices(settings=settings, fraction=fraction, own_ratio=_ratio(own_ratio), notes=notes)
+
+
+def _fraction(scenario: Scenario, traits: Traits, rules: Rules, card: Card, chunk: int) -> float:
+    plain = fraction_default(
+        rules,
+        card,
+        ranks=scenario.tensor_parallel,
+        stages=scenario.pipeline_parallel,
+        replicas=scenario.data_parallel if scenario.dp_attention else 0,
+        chunk=chunk,
+        graphs=not scenario.enforce_eager,
+    )
+    by_vision = traits.vision_factor is not None and not rules.fraction_by_tensor_parallel
+    return plain * (traits.vision_factor or 1) if by_vision else plain
+
+
+def _ratio(value: float) -> Fraction:
+    """The decimal that was meant."""
+    return Fraction(value).limit_denominator(1_000_000) or Fraction(1, 1_000_000)
+
+
+def _running(scenario: Scenario, replicas: int) -> int | None:
+    """max_running_requests of one worker, where it does not follow from the pool."""
+    if scenario.max_num_seqs is not None:
+        return max(1, scenario.max_num_seqs // replicas)
+    return max(1, DRAFTED_REQUESTS // replicas) if scenario.speculative else None
+
+
+def _page(scenario: Scenario, traits: Traits, rules: Rules, blackwell: bool) -> tuple[int, tuple[str, ...]]:
+    """The page size and a note where it is not the one asked for (section 3.1)."""
+    asked = scenario.block_size
+    page = asked or 1
+    if traits.compressed:
+        page = COMPRESSED_PAGE
+    elif traits.indexer:
+        page = SPARSE_PAGE * traits.indexer.pool
+    elif blackwell and not rules.fraction_by_tensor_parallel and asked not in TENSORRT_PAGES:
+        page = TENSORRT_PAGE
+    if asked in (None, page):
+        return page, ()
+    return page, (f"SGLang replaces a page size of {asked} by {page} for this model and GPU.",)
+
+
+def _two_pools(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, blackwell: bool) -> bool:
+    """Only listed models save memory by their windows (section 3.2)."""
+    if not traits.windows or scenario.hybrid_kv_cache_manager is False:
+        return False
+    if spec.model_type.startswith("llama4") and rules.doubles_key:
+        return scenario.swa_full_tokens_ratio is not None
+    if spec.model_type == "gpt_oss" and rules.old_split and (blackwell or scenario.speculative):
+        return False
+    return rules.two_pools(spec.model_type)
+
+
+def _slots_each(spec: ModelSpec, rules: Rules, radix: bool) -> int:
+    """Slots of a running request: its own, and those that keep prefixes (section 3.4)."""
+    if not radix:
+        return 1
+    return 5 if rules.extra_buffer and spec.model_type in EXTRA_BUFFER else 3

@@ -1,0 +1,62 @@
+"""Weights of each stage, and what is left of the GPU's memory (ENGINE_MEMORY section 3.5)."""
+
+from dataclasses import dataclass, replace
+
+from model_catalog.spec import ModelSpec
+from model_catalog.tensors import TensorClass
+from sizing.engines import calibration
+from sizing.engines.sglang.settings import Settings
+from sizing.engines.sglang.traits import Traits
+from sizing.placement import Placement
+from sizing.scenario import Scenario
+from sizing.weights.ranks import ATTENTION_PARTS, rank_bytes
+
+VOCABULARY_MULTIPLE = 64
+MULTIMODAL_RESERVE = 100 << 20
+OWN_DRAFTS = ("nextn", "mtp", "eagle")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of one GPU: `total` as CUDA sees it, `budget` what weights and pools may take. None if unknown."""
+
+    total: int | None
+    budget: int | None
+
+
+def memory_of(scenario: Scenario, total: int | None, fraction: float, settings: Settings, traits: Traits) -> Memory:
+    """The fraction is taken of the memory that is free before the weights are loaded, other processes' left out."""
+    if total is None:
+        return Memory(None, None)
+    free = max(0, total - calibration.SGLANG_CONTEXT.bytes - scenario.other_memory_bytes)
+    reserve = MULTIMODAL_RESERVE if traits.multimodal and settings.rules.multimodal_reserve else 0
+    return Memory(total, max(0, int(free * fraction) - reserve))
+
+
+def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:
+    """Bytes of model and draft on the fullest rank of each stage.
+
+    Replicas hold whole copies; under data-parallel attention the attention parts are shared out over tp / dp ranks.
+    """
+    place = scenario.placement
+    plain = replace(place, data_parallel=1, dp_attention=False)
+    stages = _bytes(spec, scenario, plain)
+    if place.dp_attention:
+        attention = _bytes(spec, scenario, replace(plain, tensor_parallel=place.tensor_parallel // place.data_parallel))
+        stages = [_merged(rest, parts) for rest, parts in zip(stages, attention, strict=True)]
+    drafts = scenario.speculative is not None and scenario.speculative.model is None
+    drafts = drafts and scenario.speculative is not None and scenario.speculative.method.lower() in OWN_DRAFTS
+    return [_split(stage, drafts) for stage in stages]
+
+
+def _bytes(spec: ModelSpec, scenario: Scenario, placement: Placement) -> list[dict[TensorClass, int]]:
+    return rank_bytes(spec, scenario.weights, placement, vocab_multiple=VOCABULARY_MULTIPLE)
+
+
+def _merged(rest: dict[TensorClass, int], attention: dict[TensorClass, int]) -> dict[TensorClass, int]:
+    return rest | {kind: size for kind, size in attention.items() if kind in ATTENTION_PARTS}
+
+
+def _split(stage: dict[TensorClass, int], drafts: bool) -> tuple[int, int]:
+    prediction = stage.get(TensorClass.PREDICTION, 0)
+    return sum(stage.values()) - prediction, prediction if drafts else 0

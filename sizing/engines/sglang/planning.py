@@ -1,0 +1,179 @@
+"""SGLang's plan of a Scenario: settings, weights, budget, pools and what it prints."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from hardware_catalog.schema import Accelerator
+from model_catalog.spec import ModelSpec
+from sizing.engines import calibration
+from sizing.engines.plan import EnginePlan, Printed, RankPlan
+from sizing.engines.sglang.cache import Stage, StageCache
+from sizing.engines.sglang.choices import Choices, card_of, choose
+from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS, running_default
+from sizing.engines.sglang.layers import Sums
+from sizing.engines.sglang.lines import Sizes, lines_of
+from sizing.engines.sglang.loading import Memory, memory_of, weights_of
+from sizing.engines.sglang.refusals import check
+from sizing.engines.sglang.rules import release_of, rules_of
+from sizing.engines.sglang.settings import Settings
+from sizing.engines.sglang.stages import stages_of
+from sizing.engines.sglang.traits import traits_of
+from sizing.grading import grades_of
+from sizing.placement import check_placement
+from sizing.report import Log
+from sizing.resolve import DEFAULT_CONTEXT
+from sizing.scenario import LONGEST_CONTEXT, Scenario, ScenarioError
+
+
+def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
+    """Raises ScenarioError or PlacementError, each with the field and SGLang's reason."""
+    traits = traits_of(spec)
+    check(scenario, spec, traits)
+    release, version, notes = release_of(scenario.engine_version)
+    choices = choose(scenario, spec, traits, rules_of(version), card_of(scenario, accelerator))
+    settings = choices.settings
+    check_placement(spec, replace(scenario.placement, tensor_parallel=settings.attention_ranks))
+    context = min(scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT, LONGEST_CONTEXT)
+    figure = accelerator.memory_for_budget if accelerator else None
+    total = scenario.total_memory_bytes or (figure.bytes if figure else None)
+    memory = memory_of(scenario, total, choices.fraction, settings, traits)
+    held = weights_of(scenario, spec)
+    pools = [_pool(scenario, memory, sum(weights)) for weights in held]
+    known = [pool for pool in pools if pool is not None]
+    if traits.compressed and settings.running is None and known:
+        settings = replace(settings, running=_requests_for(stages_of(spec, settings), known, context))
+    stages = stages_of(spec, settings)
+    sizes = _sizes(stages, known, settings, context) if known else None
+    if sizes:
+        _check_window(spec, settings, choices.own_ratio, known, context, sizes.window)
+    ranks = tuple(
+        _rank(weights, stage, pool, scenario) for weights, (_, stage), pool in zip(held, stages, pools, strict=True)
+    )
+    log = Log(model_loading_bytes=max(weights + draft for weights, draft in held))
+    if sizes and sizes.full:
+        log = replace(log, lines=lines_of(*stages[0], sizes, settings, context))
+    return EnginePlan(
+        scenario=_resolved(scenario, choices, release, context, sizes, settings.two_pools or traits.compressed),
+        spec=spec,
+        ranks=ranks,
+        needed_kv_bytes=max(int(rank.cache.need(context, 1)) for rank in ranks),
+        total_memory=memory.total,
+        budget=memory.budget,
+        printed=_printed(sizes, settings, context),
+        log=log,
+        grades=replace(grades_of(spec), runtime="calibrated"),
+        notes=(*_notes(scenario, spec, sizes), *notes, *choices.notes),
+    )
+
+
+def _pool(scenario: Scenario, memory: Memory, loaded: int) -> int | None:
+    """What SGLang calls rest: the budget less what loading took."""
+    if scenario.available_kv_bytes is not None:
+        return scenario.available_kv_bytes
+    return None if memory.budget is None else memory.budget - loaded - calibration.SGLANG_LOADING.bytes
+
+
+def _rank(weights: tuple[int, int], stage: Stage, pool: int | None, scenario: Scenario) -> RankPlan:
+    prefix = scenario.shared_prefix_tokens if scenario.prefix_caching is not False else 0
+    return RankPlan(
+        weights=weights[0],
+        draft=weights[1],
+        runtime=calibration.SGLANG_LOADING.bytes,
+        cache=StageCache(stage, prefix, pool),
+        available=pool,
+        usable=pool,
+    )
+
+
+def _requests_for(stages: list[tuple[Sums, Stage]], budgets: list[int], context: int) -> int:
+    """max_running_requests from what the budget would hold without the compressors' rings."""
+    tokens = (
+        max(0, budget) * stage.pools.cell.denominator // stage.pools.cell.numerator
+        for (_, stage), budget in zip(stages, budgets, strict=True)
+    )
+    return max(1, running_default(min(tokens), context))
+
+
+def _sizes(stages: list[tuple[Sums, Stage]], budgets: list[int], settings: Settings, context: int) -> Sizes:
+    """The smallest of all stages, which they agree on."""
+    each = [_stage_sizes(stage, budget) for (_, stage), budget in zip(stages, budgets, strict=True)]
+    full, window = min(tokens for tokens, _, _ in each), min(tokens for _, tokens, _ in each)
+    if all(stage.all_window for _, stage in stages):
+        full = window
+    slots = min(count for _, _, count in each)
+    running = running_default(full, context)
+    if settings.running is not None:
+        running = min(settings.running, full // 2)
+    if any(stage.slots for _, stage in stages):
+        running = min(running, slots // settings.slots_each)
+    return Sizes(full=full, window=window, slots=slots, running=running)
+
+
+def _stage_sizes(stage: Stage, budget: int) -> tuple[int, int, int]:
+    if stage.slots is None:
+        return (*stage.pools.sizes(budget), 0)
+    slots = stage.slots.count(budget)
+    return (*stage.pools.sizes(budget - int(stage.slots.charge(slots))), slots)
+
+
+def _check_window(
+    spec: ModelSpec, settings: Settings, own_ratio: Fraction, budgets: list[int], context: int, window: int
+) -> None:
+    """A ratio that leaves the window pool less than a window and a page, where SGLang's own ratio would not."""
+    least = max(stage.pools.least_window for _, stage in stages_of(spec, settings))
+    if settings.ratio == own_ratio or window >= least:
+        return
+    usual = replace(settings, ratio=own_ratio)
+    if _sizes(stages_of(spec, usual), budgets, usual, context).window >= least:
+        raise ScenarioError(
+            "swa_full_tokens_ratio",
+            f"SGLang does not start: at this ratio the window pool has {window:,} tokens, fewer than the "
+            f"{least:,} that one window and a page need.",
+        )
+
+
+def _printed(sizes: Sizes | None, settings: Settings, context: int) -> Printed:
+    if sizes is None:
+        return Printed()
+    pages = sizes.full // settings.page if settings.page > 1 else None
+    return Printed(kv_tokens=sizes.full, num_blocks=pages, max_concurrency=sizes.full / context)
+
+
+def _resolved(
+    scenario: Scenario, choices: Choices, release: str, context: int, sizes: Sizes | None, paired: bool
+) -> Scenario:
+    """The same Scenario with SGLang's defaults in. A limit of requests changes the pools without radix cache."""
+    settings = choices.settings
+    running = scenario.max_num_seqs
+    if running is None and sizes is not None and settings.radix and sizes.running:
+        running = sizes.running * (scenario.data_parallel if scenario.dp_attention else 1)
+    return scenario.model_copy(
+        update={
+            "max_model_len": context,
+            "context_length": scenario.context_length or min(DEFAULT_CONTEXT, context),
+            "engine_version": release,
+            "kv_dtype": settings.format,
+            "memory_fraction": choices.fraction,
+            "block_size": settings.page,
+            "chunked_prefill_size": settings.chunk,
+            "max_num_batched_tokens": scenario.max_num_batched_tokens or MAX_PREFILL_TOKENS,
+            "max_num_seqs": running,
+            "prefix_caching": settings.radix,
+            "swa_full_tokens_ratio": float(settings.ratio) if paired else scenario.swa_full_tokens_ratio,
+            "enforce_eager": bool(scenario.enforce_eager),
+        }
+    )
+
+
+def _notes(scenario: Scenario, spec: ModelSpec, sizes: Sizes | None) -> list[str]:
+    notes = [doubt.message for doubt in spec.doubts]
+    if spec.max_context and (scenario.context_length or 0) > spec.max_context:
+        notes.append(
+            f"{scenario.context_length:,} tokens are more than the {spec.max_context:,} this model was made for."
+        )
+    if spec.max_context is None:
+        notes.append("The config states no longest context.")
+    batch = -(-scenario.batch_size // scenario.data_parallel)
+    if sizes and 0 < sizes.running < batch:
+        notes.append(f"SGLang runs at most {sizes.running:,} requests at once here; the rest wait.")
+    return notes

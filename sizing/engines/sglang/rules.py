@@ -1,0 +1,131 @@
+"""What changed between SGLang releases, as far as memory goes (ENGINE_MEMORY section 3, from the released packages).
+
+A change that lies between two releases that were read counts from the later one.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sizing.versions import Version, at_least, parse_version
+
+VERSIONS = (
+    "0.4.3", "0.4.4", "0.5.6", "0.5.8", "0.5.9", "0.5.10", "0.5.12", "0.5.13", "0.5.15", "0.5.18", "0.5.20", "0.5.23",
+)  # fmt: skip
+NEWEST = VERSIONS[-1]
+UNTAGGED = parse_version("0.1")  # builds from a checkout without tags call themselves 0.0.0.devN
+
+# Model types that get a pool of their own for window layers, and the release from which (section 3.2).
+TWO_POOLS_SINCE = {
+    "gpt_oss": "0.5.8",
+    "llama4": "0.5.8",
+    "llama4_text": "0.5.8",
+    "mimo_v2_flash": "0.5.8",
+    "mimo_v2": "0.5.8",
+    "step3p5": "0.5.9",
+    "gemma4": "0.5.12",
+    "gemma4_text": "0.5.12",
+    "laguna": "0.5.12",
+    "gemma4_unified": "0.5.13",
+    "gemma4_unified_text": "0.5.13",
+    "step3p7": "0.5.13",
+    "embedding_gemma2": "0.5.23",  # "others later": known for the newest release only
+    "granite_swa": "0.5.23",
+    "inkling": "0.5.23",
+    "inkling_mm": "0.5.23",
+    "mellum": "0.5.23",
+    "muse_spark": "0.5.23",
+    "muse_spark_text": "0.5.23",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """`doubles_key`: the budget is charged 2 × key dim where key + value dim is stored.
+    `old_split`: tokens of the pools from one cell for all layers, right only if all layers are alike.
+    `window_pool_checked`: start-up fails where the window pool cannot hold one window and a page.
+    `caps_window_pool`: without radix cache the window pool is sized by max_running_requests.
+    `undercharges_sparse`: fp8 sparse MLA is charged 576 bytes and stores 656.
+    `fp4_scales_shown`, `fp4_workspace`: what the fp4 print and cell contain.
+    `padding_slot_charged`, `draft_slots`: how recurrent slots are charged; "copies", "first" or "share" (section 3.4).
+    `fixed_slots`: slots without radix cache and limit; None: the automatic split.
+    `extra_buffer`: recurrent prefix caching takes two further slots a request on listed architectures.
+    `stage_slots`: a slot holds the recurrent layers of one pipeline stage, before those of all.
+    `multimodal_reserve`: the budget leaves 100 MiB for multimodal models.
+    `fraction_by_tensor_parallel`: the default fraction of 0.4.x.
+    `one_more_request`: 0.4.x prints one more than max_running_requests.
+    `log_tokens`, `log_dtype`: what the line of the KV cache names.
+    """
+
+    version: Version
+    doubles_key: bool
+    old_split: bool
+    window_pool_checked: bool
+    caps_window_pool: bool
+    undercharges_sparse: bool
+    fp4: bool
+    fp4_scales_shown: bool
+    fp4_workspace: bool
+    padding_slot_charged: bool
+    draft_slots: str
+    fixed_slots: int | None
+    extra_buffer: bool
+    stage_slots: bool
+    compressed_pools: bool
+    multimodal_reserve: bool
+    fraction_by_tensor_parallel: bool
+    one_more_request: bool
+    log_tokens: bool
+    log_dtype: bool
+
+    def two_pools(self, model_type: str) -> bool:
+        since = TWO_POOLS_SINCE.get(model_type)
+        return since is not None and at_least(self.version, since)
+
+
+@lru_cache(maxsize=256)
+def rules_of(version: Version) -> Rules:
+    """The rules of a release."""
+
+    def since(release: str) -> bool:
+        return at_least(version, release)
+
+    return Rules(
+        version=version,
+        doubles_key=not since("0.5.8"),
+        old_split=not since("0.5.9"),
+        window_pool_checked=since("0.5.23"),
+        caps_window_pool=since("0.5.23"),
+        undercharges_sparse=not since("0.5.18"),
+        fp4=since("0.5.6"),
+        fp4_scales_shown=since("0.5.18"),
+        fp4_workspace=since("0.5.18"),  # unverified when it came
+        padding_slot_charged=since("0.5.18"),
+        draft_slots="share" if since("0.5.13") else "first" if since("0.5.8") else "copies",
+        fixed_slots=None if since("0.5.9") else 512,
+        extra_buffer=since("0.5.15"),
+        stage_slots=since("0.5.18"),
+        compressed_pools=since("0.5.12"),
+        multimodal_reserve=since("0.5.18"),
+        fraction_by_tensor_parallel=not since("0.5.0"),  # unverified between 0.4.4 and 0.5.6
+        one_more_request=not since("0.5.0"),
+        log_tokens=since("0.4.4"),  # unverified
+        log_dtype=since("0.5.12"),  # unverified
+    )
+
+
+def release_of(text: str | None) -> tuple[str, Version, tuple[str, ...]]:
+    """The release to go by, its Version, and what to say where it is not the one that was asked for."""
+    newest, oldest = parse_version(NEWEST), parse_version(VERSIONS[0])
+    assert newest is not None and oldest is not None
+    if text is None:
+        return NEWEST, newest, ()
+    version = parse_version(text)
+    shown = text[:40]
+    if version is None:
+        return text, newest, (f'"{shown}" is no SGLang release; the rules used are those of {NEWEST}.',)
+    if UNTAGGED is not None and version < UNTAGGED:
+        return text, newest, (f"{shown} is a build without a release; the rules used are those of {NEWEST}.",)
+    if version.release[:3] > newest.release or version < oldest:
+        nearest = NEWEST if version > newest else VERSIONS[0]
+        return text, version, (f"SGLang {shown} is not modelled; the rules used are those of {nearest}.",)
+    return text, version, ()

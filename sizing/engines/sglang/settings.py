@@ -1,0 +1,39 @@
+"""The choices that fix the pools of a scenario, all hashable, so that pools are laid out once for many loads."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sizing.engines.sglang.rules import Rules
+from sizing.placement import Placement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """`format`: the cache format's name. `conv_bytes`, `recurrent_bytes`: 0 leaves an element to the model's config.
+
+    `two_pools`: window layers have a pool of their own, of `ratio` tokens for each full one or, with `caps_window`,
+    sized by `running` requests. `running`: max_running_requests of one worker, None if not set. `slots_each`:
+    recurrent slots of a running request. `draft_tokens`, `draft_layers`: of speculative decoding, else 0.
+    """
+
+    rules: Rules
+    format: str
+    placement: Placement
+    page: int
+    ratio: Fraction
+    two_pools: bool
+    caps_window: bool
+    running: int | None
+    chunk: int
+    radix: bool
+    slots_each: int
+    conv_bytes: int = 0
+    recurrent_bytes: int = 0
+    draft_tokens: int = 0
+    draft_layers: int = 0
+
+    @property
+    def attention_ranks(self) -> int:
+        """Ranks that share out attention heads: tp / dp under data-parallel attention."""
+        place = self.placement
+        return place.tensor_parallel // place.data_parallel if place.dp_attention else place.tensor_parallel

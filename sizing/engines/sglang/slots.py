@@ -1,0 +1,63 @@
+"""The pool of recurrent states: how many slots a budget buys and what they are charged (ENGINE_MEMORY section 3.4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizing.cache import Tokens
+from sizing.engines.sglang.pools import larger
+
+OWN, ALL = 9, 19  # mamba_full_memory_ratio 0.9: nine nineteenths of what is left go to states
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """`unit` / `parts` bytes are charged a slot, `pad` once inside the share and `before` ahead of it.
+
+    `fixed`: so many slots; None for the automatic split of what is left.
+    """
+
+    unit: int
+    parts: int = 1
+    pad: int = 0
+    before: int = 0
+    fixed: int | None = None
+
+    def count(self, budget: int) -> int:
+        """Slots that running requests can get; the pool holds one more."""
+        if self.fixed is not None:
+            return self.fixed
+        return max(0, (OWN * (budget - self.before) - ALL * self.pad) * self.parts // (ALL * self.unit))
+
+    def charge(self, slots: Tokens) -> Tokens:
+        return self.before + self.pad - (-slots * self.unit // self.parts)
+
+    def need(self, rest: Tokens, slots: Tokens, budget: int | None) -> Tokens:
+        """The smallest budget that buys `slots` and leaves `rest` bytes for tokens.
+
+        What is left falls by a slot each time that one more is bought, so a budget a little above the smallest may
+        not do; where `budget` is such a one, the need is the next that does.
+        """
+        if self.fixed is not None:
+            return rest + self.charge(larger(slots, self.fixed))
+        bought = larger(slots, self._enough_for(rest))
+        least = larger(self._least(bought), rest + self.charge(bought))
+        if budget is None:
+            return least
+        dipped = rest + self.charge(self.count(budget))
+        if isinstance(least, np.ndarray):
+            return np.where((least <= budget) & (dipped > budget), dipped, least)
+        return dipped if least <= budget < dipped else least
+
+    def _least(self, slots: Tokens) -> Tokens:
+        """The smallest budget that buys so many slots."""
+        return self.before - (-(slots * self.unit + self.pad * self.parts) * ALL // (OWN * self.parts))
+
+    def _enough_for(self, rest: Tokens) -> Tokens:
+        """The fewest slots at which `rest` bytes may still be left, just before one more is bought."""
+        share = ALL - OWN
+        spare = OWN * self.parts * rest - ALL * self.unit - share * self.pad * self.parts
+        slots = larger(spare // (share * self.unit) - 1, 0)
+        for _ in range(3):
+            slots = slots + (self._least(slots + 1) - 1 - self.charge(slots) < rest) * 1
+        return slots
