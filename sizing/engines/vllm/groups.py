@@ -27,9 +27,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """What decides the groups. `near_equal`: see Rules. `packed`: blocks are outermost (DeepSeek-V4)."""
+    """What decides the groups. `hybrid`: the hybrid cache manager is on; `has_hybrid`: the release has one.
+
+    `near_equal`: see Rules. `packed`: blocks are outermost (DeepSeek-V4).
+    """
 
     hybrid: bool
+    has_hybrid: bool
     near_equal: int
     packed: bool = False
 
@@ -42,10 +46,10 @@ def groups_of(members: list[Member], grouping: Grouping) -> tuple[Group, ...]:
         members = _unwindowed(members)
     if all(same_type(layer, members[0][1]) for _, layer in members):
         return (Group(tuple(members)),)
-    if not grouping.hybrid:
+    if not grouping.hybrid and any(layer.kind not in ("full", "cross") for _, layer in members):
         raise ScenarioError(
-            "hybrid_kv_cache_manager",
-            "vLLM cannot bring this model's layers to one kind of cache without the hybrid cache manager.",
+            "hybrid_kv_cache_manager" if grouping.has_hybrid else "engine_version",
+            "vLLM cannot bring this model's layers to one kind of cache without its hybrid cache manager.",
         )
     if grouping.packed:
         return tuple(Group(tuple(each)) for each in pattern_groups(members))

@@ -12,6 +12,8 @@ from sizing.memory import Memory
 from sizing.report import Log
 from sizing.scenario import Scenario
 
+NULL_BLOCKS = 1
+
 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
@@ -36,14 +38,14 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
 
 
 def _ranks(resolved: Resolved, terms: list[budget.Terms], memory: Memory) -> tuple[RankPlan, ...]:
-    """Every rank has as many blocks as the one with the fewest."""
+    """Every rank has as many blocks as the one with the fewest; the first is never given to a sequence."""
     pools = [_available(resolved.scenario, each, memory) for each in terms]
     counts = [
         pool // size
         for pool, size in zip(pools, resolved.layout.stage_blocks, strict=True)
         if pool is not None and size
     ]
-    fewest = min(counts) if counts else None
+    usable = min(counts) - (0 if resolved.rules.v0 else NULL_BLOCKS) if counts else None
     return tuple(
         RankPlan(
             weights=each.weights,
@@ -54,7 +56,7 @@ def _ranks(resolved: Resolved, terms: list[budget.Terms], memory: Memory) -> tup
             runtime=each.runtime,
             cache=PoolCache(resolved.blocks, size),
             available=pool,
-            usable=pool if fewest is None else (fewest - 1) * size,
+            usable=pool if usable is None else usable * size,
         )
         for each, pool, size in zip(terms, pools, resolved.layout.stage_blocks, strict=True)
     )

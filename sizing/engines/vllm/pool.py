@@ -50,13 +50,13 @@ class Blocks:
         return total
 
     def shared(self, tokens: Tokens) -> Tokens:
-        """Whole blocks of the shared prefix, which full attention stores once (prefix caching)."""
+        """Whole blocks of the shared prefix, which full attention stores once; a sequence's last token is its own."""
         total: Tokens = 0
         if self.load.prefix:
             for layer, groups in self.layers:
                 if layer.kind == "full":
                     span = layer.block_size * (self.load.dcp if layer.sharded else 1)
-                    total = total + groups * (at_most(tokens, self.load.prefix) // span)
+                    total = total + groups * (at_most(tokens - 1, self.load.prefix) // span)
         return total
 
     def per_request(self, tokens: int) -> int:

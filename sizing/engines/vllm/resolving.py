@@ -41,7 +41,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
     draft_layers, draft_notes = draft_of(settled, spec)
     mode = _state_mode(settled, spec, rules, capability)
     by = _layer_rules(settled, spec, rules, formats, mode, capability, draft_layers)
-    grouping = Grouping(_hybrid(settled, spec, rules), rules.near_equal, _is_compressed(spec))
+    grouping = Grouping(_hybrid(settled, rules), rules.hybrid_groups, rules.near_equal, _is_compressed(spec))
     layout = layout_of(spec, by, grouping, settled.pipeline_parallel)
     _check_sharing(settled, layout)
     return Resolved(
@@ -68,13 +68,13 @@ def _settle(
             "max_num_seqs": scenario.max_num_seqs or max_num_seqs(accelerator, rules),
             "max_num_batched_tokens": max_num_batched_tokens(scenario, spec, accelerator, rules, longest),
             "prefix_caching": prefix_caching(scenario, spec, rules),
-            "hybrid_kv_cache_manager": _hybrid(scenario, spec, rules),
+            "hybrid_kv_cache_manager": _hybrid(scenario, rules),
             "enforce_eager": bool(scenario.enforce_eager),
         }
     )
 
 
-def _hybrid(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
+def _hybrid(scenario: Scenario, rules: Rules) -> bool:
     """On unless turned off, but for the old releases."""
     return rules.hybrid_groups and scenario.hybrid_kv_cache_manager is not False
 

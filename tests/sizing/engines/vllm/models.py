@@ -1,5 +1,6 @@
 """Models by their dimensions, and the figures of a plan, for the tests of engine vllm."""
 
+from dataclasses import replace
 from typing import Any
 
 from model_catalog.spec import (
@@ -18,7 +19,7 @@ from model_catalog.spec import (
 )
 from sizing.engines.plan import EnginePlan
 from sizing.engines.vllm import ENGINE
-from sizing.engines.vllm.pool import blocks_of
+from sizing.engines.vllm.pool import PoolCache, blocks_of
 from sizing.engines.vllm.resolving import resolved_of
 from sizing.scenario import make_scenario
 
@@ -49,9 +50,7 @@ def pattern(times: int, *runs: tuple[int, Mixer | None], model_type: str = "llam
 
 
 def heads(kv_heads: int, head_dim: int, value_dim: int = 0, query_heads: int = 64, **fields: Any) -> Attention:
-    return Attention(
-        heads=query_heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim or head_dim, **fields
-    )
+    return Attention(heads=query_heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim or head_dim, **fields)
 
 
 def gated_delta(key_heads: int, value_heads: int, dim: int, state_dtype: str | None = None) -> Recurrent:
@@ -103,6 +102,7 @@ GEMMA3_27B = spec_of(
 )
 GPT_OSS_120B = pattern(18, (1, heads(8, 64, window=128)), (1, heads(8, 64)))
 GEMMA4_26B = pattern(5, (5, heads(8, 256, query_heads=16, window=1024)), (1, heads(2, 512, query_heads=16)))
+GEMMA4_26B_VL = replace(GEMMA4_26B, model_type="gemma4")
 GEMMA4_31B = pattern(10, (5, heads(16, 256, query_heads=32, window=1024)), (1, heads(4, 512, query_heads=32)))
 GEMMA3N_E4B = spec_of(
     *(((4, heads(2, 256, query_heads=8, window=512)), (1, heads(2, 256, query_heads=8))) * 4),
@@ -113,8 +113,13 @@ SCOUT = pattern(12, (3, heads(8, 128, query_heads=40, chunk=8192)), (1, heads(8,
 DEEPSEEK_V3 = spec_of((61, MLA), model_type="deepseek_v3")
 DEEPSEEK_V32 = spec_of((61, SPARSE), model_type="deepseek_v32")
 WHISPER = spec_of(
-    *(((1, heads(20, 64, query_heads=20)), (1, CrossAttention(heads=20, kv_heads=20, head_dim=64, value_dim=64,
-                                                              source_tokens=1500))) * 32)
+    *(
+        (
+            (1, heads(20, 64, query_heads=20)),
+            (1, CrossAttention(heads=20, kv_heads=20, head_dim=64, value_dim=64, source_tokens=1500)),
+        )
+        * 32
+    )
 )
 QWEN3_NEXT = pattern(12, (3, gated_delta(16, 32, 128)), (1, heads(2, 256, query_heads=16)), model_type="qwen3_next")
 QWEN35_35B = pattern(
@@ -122,9 +127,7 @@ QWEN35_35B = pattern(
 )
 NEMOTRON_H_8B = pattern(4, (6, mamba2(128, 64, 8, 128)), (1, heads(8, 128, query_heads=32)), model_type="nemotron_h")
 NEMOTRON_H_56B = spec_of((54, mamba2(256, 64, 8, 256)), (10, heads(8, 128)), model_type="nemotron_h")
-NEMOTRON_3_NANO = spec_of(
-    (23, mamba2(64, 64, 8, 128)), (6, heads(2, 128, query_heads=32)), model_type="nemotron_h"
-)
+NEMOTRON_3_NANO = spec_of((23, mamba2(64, 64, 8, 128)), (6, heads(2, 128, query_heads=32)), model_type="nemotron_h")
 KIMI_LINEAR = spec_of(
     (20, kda(32, 128)),
     (7, LatentAttention(heads=32, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128)),
@@ -173,5 +176,9 @@ def groups(spec: ModelSpec, accelerator: Any = None, **settings: Any) -> list[tu
 
 
 def block_bytes(planned: EnginePlan) -> int:
-    """Bytes of a block on the fullest stage, from what one sequence takes."""
-    return max(rank.cache.block_bytes for rank in planned.ranks)  # type: ignore[attr-defined]
+    """Bytes of a block on the fullest stage."""
+    return max(stage_block_bytes(planned))
+
+
+def stage_block_bytes(planned: EnginePlan) -> list[int]:
+    return [rank.cache.block_bytes for rank in planned.ranks if isinstance(rank.cache, PoolCache)]

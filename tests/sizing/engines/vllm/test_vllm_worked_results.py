@@ -6,8 +6,8 @@ They come from running vLLM 0.33's planning functions: T = 8,192, 40 GiB for the
 from typing import Any
 
 import pytest
-from hardware_catalog import get_accelerator
 
+from hardware_catalog import get_accelerator
 from model_catalog.spec import ModelSpec
 from tests.sizing.engines.vllm import models as m
 
