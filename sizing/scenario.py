@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sizing.placement import Placement
 
-Engine = Literal["minimum", "transformers", "vllm", "sglang"]
+Engine = Literal["minimum", "transformers", "vllm", "sglang", "llama.cpp"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 LONGEST_CONTEXT = 2**31 - 1
 LARGEST_BATCH = 2**20
@@ -18,6 +18,7 @@ GroupSize = Annotated[int, Field(ge=1, le=4096, strict=True)]
 Length = Annotated[int, Field(ge=1, le=LONGEST_CONTEXT, strict=True)]
 Size = Annotated[int, Field(ge=0, le=LARGEST_MEMORY, strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
+GpuLayers = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
 class ScenarioError(ValueError):
@@ -63,7 +64,11 @@ class Lora(_Part):
 
 
 class Scenario(_Part):
-    """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means."""
+    """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means.
+
+    Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs; and
+    `cpu_offload_bytes`, vLLM's --cpu-offload-gb, bytes of weights that each GPU leaves in host memory.
+    """
 
     scenario_version: Literal[1] = 1
     model: Name
@@ -97,6 +102,8 @@ class Scenario(_Part):
     kv_unified: bool | None = None
     flash_attention: bool | None = None
     swa_full: bool | None = None
+    gpu_layers: GpuLayers | None = None
+    cpu_offload_bytes: Size | None = None
     speculative: Speculative | None = None
     lora: Lora | None = None
     shared_prefix_tokens: Annotated[int, Field(ge=0, le=LONGEST_CONTEXT, strict=True)] = 0

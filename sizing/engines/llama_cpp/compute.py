@@ -1,0 +1,84 @@
+"""The device's compute buffer: the largest moment of the graph for one physical batch (ENGINE_MEMORY 4.5).
+
+Masks + the largest of: attention scores without flash attention, the feed-forward, and the logits. Receipts, printed
+and predicted MiB: l048 560.00 and 560.0, l002 1080.00 and 1080.0 (scores, exact); l028 304.75 and 308.8, l040 132.00 and
+140.0, l013 353.00 and 352.0, l001 613.01 and 565.0, l023 640.52 and 558.3, l037 135 and 134.5 (with flash attention:
+graded calibrated, within 13 %). The allocator's reuse of freed blocks is not modelled.
+"""
+
+from dataclasses import dataclass
+
+from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
+from sizing.cache import Tokens
+from sizing.engines.llama_cpp.cells import FULL, Law, Server, larger, smaller
+
+FLOAT = 4
+MASK_BYTES, PLAIN_MASK_BYTES = 2, 4  # of a cell and token, with and without flash attention
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Elements of a token: the residual, the feed-forward (of all active experts), the queries, the vocabulary.
+
+    `windows` are the laws of the caches that have a mask of their own.
+    """
+
+    hidden: int
+    feed_forward: int
+    heads: int
+    queries: int
+    vocabulary: int
+    windows: tuple[Law, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Bytes of the compute buffer of a device; with `output` it computes the logits."""
+
+    widths: Widths
+    server: Server
+    output: bool
+
+    def bytes(self, tokens: Tokens, sequences: Tokens) -> Tokens:
+        """`sequences` of `tokens` tokens; numbers or arrays."""
+        batch = smaller(self.server.context(tokens, sequences), self.server.ubatch)
+        return self._masks(tokens, sequences, batch) + self._peak(tokens, sequences, batch)
+
+    def _masks(self, tokens: Tokens, sequences: Tokens, batch: Tokens) -> Tokens:
+        cells = self.server.cells(FULL, tokens, sequences)
+        for window in self.widths.windows:
+            cells = cells + self.server.cells(window, tokens, sequences)
+        return cells * batch * (MASK_BYTES if self.server.flash else PLAIN_MASK_BYTES)
+
+    def _peak(self, tokens: Tokens, sequences: Tokens, batch: Tokens) -> Tokens:
+        widths = self.widths
+        peak = (3 * widths.feed_forward + 4 * widths.hidden) * batch * FLOAT
+        if not self.server.flash:
+            scores = widths.heads * self.server.cells(FULL, tokens, sequences)
+            peak = larger(peak, (scores + 2 * (widths.queries + widths.hidden)) * batch * FLOAT)
+        if not self.output:
+            return peak
+        rows = smaller(batch, self.server.slots_for(sequences)) if self.server.rules.few_outputs else batch
+        return larger(peak, (widths.vocabulary * rows + 2 * widths.hidden * batch) * FLOAT)
+
+
+def widths_of(spec: ModelSpec, windows: tuple[Law, ...]) -> Widths:
+    layers = [run.layer for run in spec.layers]
+    mixers = [m for layer in layers for m in layer.mixers]
+    attention = [m for m in mixers if isinstance(m, Attention | LatentAttention | CompressedAttention)]
+    forward = [layer.feed_forward for layer in layers if layer.feed_forward]
+    return Widths(
+        hidden=spec.hidden_size,
+        feed_forward=max((f.intermediate * max(1, f.top_k) for f in forward), default=0),
+        heads=max((m.heads for m in attention), default=0),
+        queries=max((_queries(m) for m in attention), default=0),
+        vocabulary=spec.vocab_size,
+        windows=windows,
+    )
+
+
+def _queries(mixer: Attention | LatentAttention | CompressedAttention) -> int:
+    """Absorbed latent attention has queries as wide as the latent."""
+    if isinstance(mixer, LatentAttention):
+        return mixer.heads * (mixer.latent_dim + mixer.rope_dim)
+    return mixer.heads * mixer.head_dim

@@ -1,0 +1,130 @@
+"""What llama.cpp prints at start-up about its buffers, in each build's words.
+
+Wording by build: b5400 the "KV self size" lines, b5600 size with cells, layers and sequences, b5950 with streams; the
+compute buffer is llama_context's line in b7600 and sched_reserve's in b8200.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from sizing.engines.llama_cpp.cache import Caches
+from sizing.engines.llama_cpp.cells import Server
+from sizing.engines.llama_cpp.layers import Rows
+from sizing.engines.llama_cpp.rules import ROLLBACK, Rules
+
+MIB = 2**20
+NAMES = {"fp16": "f16", "fp32": "f32"}
+NEW_LOADER = date(2025, 1, 12)
+NEW_CONTEXT = date(2025, 3, 13)
+WITHOUT_UNIFIED = date(2025, 8, 21)  # #15467
+NEW_RESERVE = date(2026, 2, 1)  # between b7600 (2026-01-01) and b8200 (2026-03-09)
+DEVICES = {"NVIDIA": "CUDA", "AMD": "ROCm", "Apple": "MTL", "Intel": "SYCL"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A server with its load: `sequences` of `tokens` tokens. `key` and `value` are cache types."""
+
+    server: Server
+    whole: Caches
+    key: str
+    value: str
+    copies: int
+    layers: int
+    tokens: int
+    sequences: int
+
+    @property
+    def rules(self) -> Rules:
+        return self.server.rules
+
+
+def device_names(vendor: str | None, count: int) -> list[str]:
+    stem = DEVICES.get(vendor or "NVIDIA", "GPU")
+    return [f"{stem}{number}" for number in range(count)]
+
+
+def model_lines(rules: Rules, names: list[str], devices: tuple[int, ...], host: int) -> Iterator[str]:
+    modern = rules.when >= NEW_LOADER and rules.wording != "fork"
+    start, kind = ("load_tensors", " model") if modern else ("llm_load_tensors", "")
+    host_name = "CPU_Mapped" if modern else "CPU"
+    for name, size in ((host_name, host), *zip(names, devices, strict=True)):
+        if size:
+            yield f"{start}: {name:>12}{kind} buffer size = {size / MIB:8.2f} MiB"
+
+
+def compute_lines(rules: Rules, names: list[str], devices: list[int]) -> Iterator[str]:
+    start = "sched_reserve" if rules.when >= NEW_RESERVE else _context(rules)
+    for name, size in zip(names, devices, strict=True):
+        yield f"{start}: {name:>10} compute buffer size = {size / MIB:8.2f} MiB"
+
+
+def _context(rules: Rules) -> str:
+    if rules.wording == "fork" or rules.when < NEW_LOADER:
+        return "llama_new_context_with_model"
+    return "llama_init_from_model" if rules.when < NEW_CONTEXT else "llama_context"
+
+
+def cache_lines(started: Started) -> Iterator[str]:
+    if started.rules.wording in ("self", "fork"):
+        if started.whole.rows:
+            yield _self_line(started)
+    else:
+        for rows in started.whole.rows:
+            yield _size_line(started, rows)
+    if started.whole.state.conv + started.whole.state.recurrent:
+        yield _state_line(started)
+
+
+def sizes(started: Started, rows: Rows) -> tuple[int, int]:
+    """Bytes of keys and of values over all streams."""
+    cells = int(started.server.all_cells(rows.law, started.tokens, started.sequences))
+    return rows.key * cells, rows.value * cells
+
+
+def _self_line(started: Started) -> str:
+    each = [sizes(started, rows) for rows in started.whole.rows]
+    keys, values = sum(key for key, _ in each), sum(value for _, value in each)
+    start = f"{_context(started.rules)}: KV self size  = {(keys + values) / MIB:7.2f} MiB, "
+    if started.rules.wording == "fork" and started.rules.latent in ("latent", "transposed"):
+        beside = f"kv^T (f16): {values / MIB:7.2f} MiB" if values else "kv^T: not used"
+        return f"{start}c^KV ({_name(started.key)}): {keys / MIB:7.2f} MiB, {beside}"
+    return start + _pair(started, keys, values)
+
+
+def _size_line(started: Started, rows: Rows) -> str:
+    keys, values = sizes(started, rows)
+    cells = int(started.server.cells(rows.law, started.tokens, started.sequences))
+    slots = int(started.server.slots_for(started.sequences))
+    unified = started.rules.when < WITHOUT_UNIFIED
+    counted = f"{slots:2}" if started.rules.wording == "unified" else f"{slots:2}/{_streams(started, rows)}"
+    return (
+        f"llama_kv_cache{'_unified' if unified else ''}: size = {(keys + values) / MIB:7.2f} MiB "
+        f"({cells:6} cells, {rows.layers:3} layers, {counted} seqs), {_pair(started, keys, values)}"
+    )
+
+
+def _streams(started: Started, rows: Rows) -> int:
+    return int(started.server.streams_of(rows.law, started.sequences))
+
+
+def _pair(started: Started, keys: int, values: int) -> str:
+    return f"K ({_name(started.key)}): {keys / MIB:7.2f} MiB, V ({_name(started.value)}): {values / MIB:7.2f} MiB"
+
+
+def _state_line(started: Started) -> str:
+    slots = int(started.server.slots_for(started.sequences))
+    conv, recurrent = (
+        size * slots * started.copies for size in (started.whole.state.conv, started.whole.state.recurrent)
+    )
+    rolled = f" {started.copies - 1:2} rs_seq" if started.rules.when >= ROLLBACK else ""
+    return (
+        f"llama_memory_recurrent: size = {(conv + recurrent) / MIB:7.2f} MiB "
+        f"({slots:6} cells, {started.layers:3} layers, {slots:2} seqs{rolled}), "
+        f"R (f32): {conv / MIB:7.2f} MiB, S (f32): {recurrent / MIB:7.2f} MiB"
+    )
+
+
+def _name(name: str) -> str:
+    return NAMES.get(name, name)

@@ -1,0 +1,74 @@
+"""Settings that llama.cpp has not, or turns away at start-up, with its reason."""
+
+from model_catalog.spec import Attention, ModelSpec
+from sizing.engines.llama_cpp.rules import LATENT_ONCE, Rules
+from sizing.engines.llama_cpp.split import MOST_DEVICES
+from sizing.formats import FORMATS, SAME
+from sizing.scenario import KvFormats, Scenario, ScenarioError
+
+# common/arg.cpp kv_cache_types
+KV_DTYPES = ("auto", "f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+QUANTISED = frozenset(name for name in KV_DTYPES if name in FORMATS and FORMATS[name].block > 1)
+FOREIGN = {
+    "memory_fraction": "llama.cpp takes no share of the memory: it uses all of it but a margin of 1 GiB.",
+    "decode_context_parallel": "llama.cpp does not share out the tokens of a sequence.",
+    "expert_parallel": "llama.cpp splits a model by layers and not by experts.",
+    "dp_attention": "llama.cpp has no data-parallel attention.",
+    "block_size": "llama.cpp keeps its cache in cells of one token and has no blocks.",
+    "enforce_eager": "llama.cpp has no such setting.",
+    "hybrid_kv_cache_manager": "llama.cpp has no such setting.",
+    "chunked_prefill_size": "llama.cpp has no such setting; its physical batch is ubatch_size.",
+    "swa_full_tokens_ratio": "llama.cpp has no such setting; swa_full keeps windows at full length.",
+    "cpu_offload_bytes": "llama.cpp offloads whole layers; set gpu_layers.",
+    "lora": "llama.cpp loads adapters from files and keeps no slots for them.",
+}
+
+
+def check(scenario: Scenario, rules: Rules) -> None:
+    """Raises ScenarioError at the field at fault."""
+    for field, reason in FOREIGN.items():
+        value = getattr(scenario, field)
+        if value is not False and value != Scenario.model_fields[field].default:
+            raise ScenarioError(field, reason)
+    if scenario.state_dtype != "auto":
+        raise ScenarioError("state_dtype", "llama.cpp keeps recurrent state in f32 always.")
+    if scenario.tensor_parallel * scenario.pipeline_parallel > MOST_DEVICES:
+        field = "tensor_parallel" if scenario.tensor_parallel > 1 else "pipeline_parallel"
+        raise ScenarioError(field, f"llama.cpp splits a model over {MOST_DEVICES} devices at most.")
+    if scenario.kv_unified is False and not rules.streams:
+        raise ScenarioError("kv_unified", "This build has one cache for all sequences and no other.")
+    if scenario.swa_full and not rules.windows:
+        raise ScenarioError("swa_full", "This build keeps every layer at full length and has no such setting.")
+
+
+def cache_types(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> tuple[str, str]:
+    """-ctk and -ctv as names of formats; f16 unless set. Raises ScenarioError for types that cannot be had."""
+    asked = scenario.kv_dtype
+    key, value = (_type(name) for name in ((asked.k, asked.v) if isinstance(asked, KvFormats) else (asked, asked)))
+    if value in QUANTISED and not flash:
+        raise ScenarioError("kv_dtype", f"A {value} value cache needs flash attention, which is off.")
+    if rules.when >= LATENT_ONCE and rules.wording != "fork":
+        _check_heads(spec, key, value)
+    return key, value
+
+
+def _type(name: str) -> str:
+    plain = SAME.get(name, name)
+    if plain == "auto":
+        return "fp16"
+    if plain not in QUANTISED and plain not in ("fp16", "bf16", "fp32"):
+        raise ScenarioError("kv_dtype", f"llama.cpp has no cache type {name[:40]}. It has {', '.join(KV_DTYPES[1:])}.")
+    return plain
+
+
+def _check_heads(spec: ModelSpec, key: str, value: str) -> None:
+    """A head must fill whole blocks (llama_init_from_model)."""
+    for run in spec.layers:
+        for mixer in run.layer.mixers:
+            if isinstance(mixer, Attention):
+                for name, dim in ((key, mixer.head_dim), (value, mixer.value_dim)):
+                    if name in QUANTISED and dim % FORMATS[name].block:
+                        raise ScenarioError(
+                            "kv_dtype",
+                            f"Heads of {dim} elements do not fill the blocks of {FORMATS[name].block} of {name}.",
+                        )
