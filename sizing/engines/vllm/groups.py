@@ -44,9 +44,9 @@ def groups_of(members: list[Member], grouping: Grouping) -> tuple[Group, ...]:
         return ()
     if not grouping.hybrid:
         members = _unwindowed(members)
-    if all(same_type(layer, members[0][1]) for _, layer in members):
+    if _one_type([layer for _, layer in members]):
         return (Group(tuple(members)),)
-    if not grouping.hybrid and any(layer.kind not in ("full", "cross") for _, layer in members):
+    if not grouping.hybrid and not _one_type([layer for _, layer in members if layer.kind != "cross"]):
         raise ScenarioError(
             "hybrid_kv_cache_manager" if grouping.has_hybrid else "engine_version",
             "vLLM cannot bring this model's layers to one kind of cache without its hybrid cache manager.",
@@ -56,6 +56,10 @@ def groups_of(members: list[Member], grouping: Grouping) -> tuple[Group, ...]:
     if _has_index_beside_states(members):
         return _index_groups(members)
     return _page_groups(_one_page(members), grouping.near_equal)
+
+
+def _one_type(layers: list[LayerCache]) -> bool:
+    return all(same_type(layer, layers[0]) for layer in layers)
 
 
 def _unwindowed(members: list[Member]) -> list[Member]:
