@@ -171,6 +171,14 @@ class Quantization:
 
 
 @dataclass(frozen=True, slots=True)
+class Rope:
+    """One rotary embedding, as far as a table of its cosines and sines goes: `positions` rows of `dim` numbers."""
+
+    positions: int
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
 class Doubt:
     """Something a reader did not understand or had to assume: which config field, what was done about it."""
 
@@ -194,6 +202,7 @@ class ModelSpec:
     tensors: tuple[Tensor, ...]
     towers: tuple[Tower, ...] = ()
     quantization: Quantization | None = None
+    ropes: tuple[Rope, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
 
     @property

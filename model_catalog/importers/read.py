@@ -18,6 +18,7 @@ from model_catalog.importers import (
     unknown,
     wrapped,
 )
+from model_catalog.importers.rope import read_ropes
 from model_catalog.mixed_formats import with_own_formats
 from model_catalog.quantization import dtype_of, read_quantization
 from model_catalog.spec import ModelSpec
@@ -49,7 +50,7 @@ def read_config(config: Mapping[str, Any]) -> ModelSpec:
     if guessed:
         f.doubt("model_type", f'model_type is missing; "{model_type[:60]}" is taken from architectures.')
     spec = with_own_formats(replace(read_fields(f), dtype=dtype_of(f), quantization=read_quantization(f)), f)
-    return replace(spec, doubts=tuple(dict.fromkeys(f.doubts)))
+    return replace(spec, ropes=read_ropes(f, spec), doubts=tuple(dict.fromkeys(f.doubts)))
 
 
 def read_fields(f: Fields) -> ModelSpec:
