@@ -1,4 +1,4 @@
-"""Qwen4-Exp: gated delta and sparse attention layers in four residual streams, with hashed n-gram embeddings in some."""
+"""Qwen4-Exp: gated delta and sparse attention layers in residual streams, with hashed n-gram embeddings in some."""
 
 from collections.abc import Callable, Iterator
 from itertools import count, islice

@@ -7,6 +7,7 @@ from model_catalog.importers import (
     delta,
     gated_recurrence,
     inkling,
+    inkling2,
     kimi,
     lightning,
     mamba,
@@ -31,5 +32,6 @@ READERS: dict[str, Callable[[Fields], ModelSpec]] = {
     **rwkv.READERS,
     **zaya.READERS,
     **inkling.READERS,
+    **inkling2.READERS,
     **qwen4_exp.READERS,
 }

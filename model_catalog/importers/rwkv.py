@@ -1,7 +1,7 @@
 """RWKV 4 to 7. Each layer keeps the last input of its two halves, and a state that the time mixing folds tokens into.
 
-Version 4 follows transformers 5.24.0. Versions 5, 6 and 7 (RWKV/rwkv-5-world-1b5, RWKV/rwkv-6-world-1b6, RWKV/RWKV7-*) have
-no class there; their tensors follow the code published with the checkpoints.
+Version 4 follows transformers 5.24.0. Versions 5, 6 and 7 (RWKV/rwkv-5-world-1b5, RWKV/rwkv-6-world-1b6, RWKV/RWKV7-*)
+have no class there; their tensors follow the code published with the checkpoints.
 """
 
 from collections.abc import Callable
