@@ -13,7 +13,9 @@ DROPPED = {
     "qwen": "0.23.0",
     "internlm": "0.23.0",
     "xverse": "0.23.0",
+    "minimax": "0.23.0",  # MiniMax-M1, and MiniMax-Text-01 with it
     "minimax_m1": "0.23.0",
+    "minimax_text_01": "0.23.0",
     "mpt": "0.28.0",
     "phi3small": "0.9.2",
 }
@@ -21,9 +23,7 @@ UNSUPPORTED = frozenset(
     {
         "gpt_neo",
         "hunyuan_cla",
-        "minimax",
         "minimax_m3_vl_text",
-        "minimax_text_01",
         "mllama",
         "mt5",
         "openelm",

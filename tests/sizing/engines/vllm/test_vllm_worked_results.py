@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hardware_catalog import get_accelerator
-from model_catalog.spec import ModelSpec
+from model_catalog.spec import Indexer, LatentAttention, ModelSpec
 from tests.sizing.engines.vllm import models as m
 
 A100, B200 = get_accelerator("a100-sxm4-80gb"), get_accelerator("b200-sxm")
@@ -254,3 +254,27 @@ def test_gemma3_settles_to_65_blocks_a_window() -> None:
     rank = m.plan(m.GEMMA3_27B, max_model_len=131_072).ranks[0]
     most = max(int(rank.cache.live(tokens, 1)) // 1_310_720 - -(-tokens // 16) for tokens in range(2000, 2064))
     assert most == 6 * 65
+
+
+def test_pooled_index_keys_share_a_block_with_latents() -> None:
+    """GLM-5.3-Flash at tp 2 (kv_cache_planning.py, its own grouping): states are dealt over 11 latents' pages.
+
+    A state is 32 × 128 × 128 × 4 + 12,288 × 3 × 2 = 2,170,880 bytes, 17 × 128 tokens of 1,024; a block holds 11
+    latents of 2,176 × 1,024 and 11 index pages of 2,176 / 16 × 132.
+    """
+    latent = LatentAttention(
+        heads=64,
+        latent_dim=512,
+        rope_dim=0,
+        nope_dim=256,
+        value_dim=256,
+        indexer=Indexer(head_dim=128, heads=32, top_k=2048, pool=16),
+    )
+    spec = m.pattern(11, (3, m.kda(64, 128)), (1, latent), model_type="glm5_next")
+    settings = {"tensor_parallel": 2, "max_model_len": 131_072}
+    assert m.groups(spec, A100, **settings) == [
+        (22, 2176, 61),
+        (11, 2176, 1),
+        *spread(11, 11, 11, block=2176, blocks=2),
+    ]
+    assert m.block_bytes(m.plan(spec, A100, **settings)) == 11 * (2176 * 1024 + 136 * 132)
