@@ -55,6 +55,7 @@ def formula_lines(planned: EnginePlan) -> list[Line]:
     """One copy of the whole model, by the rules of the scenario's engine. The results add up to all it keeps."""
     scenario, rules = planned.scenario, cache_rules(planned.scenario.engine)
     formats = rules.formats(scenario, planned.spec)
+    mixer_cost = rules.mixer_cost_of(planned.spec)
     load = Load(scenario.context_length or 1, scenario.batch_size, scenario.shared_prefix_tokens)
     counts: dict[Mixer, int] = {}
     for run in planned.spec.layers:
@@ -63,7 +64,7 @@ def formula_lines(planned: EnginePlan) -> list[Line]:
     return [
         line
         for mixer, count in sorted(counts.items(), key=lambda pair: first_kv(pair[0]))
-        for line in _lines(mixer, count, lambda each: rules.mixer_cost(each, formats), formats, load)
+        for line in _lines(mixer, count, lambda each: mixer_cost(each, formats), formats, load)
     ]
 
 

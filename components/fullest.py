@@ -31,7 +31,7 @@ def request_cost(planned: EnginePlan) -> CacheCost:
     """What one request keeps on the rank that holds most of it, before any rounding by the engine."""
     rules = cache_rules(planned.scenario.engine)
     formats = rules.formats(planned.scenario, planned.spec)
-    costs = stage_costs(planned.spec, rules.mixer_cost, formats, planned.scenario.placement)
+    costs = stage_costs(planned.spec, rules.mixer_cost_of(planned.spec), formats, planned.scenario.placement)
     tokens = planned.scenario.context_length or 1
     return max(costs, key=lambda cost: int(cost.bytes(tokens)))
 

@@ -87,7 +87,8 @@ def strip_legend(planned: EnginePlan, unit: Unit) -> list[Item]:
 def _cost(layer: Layer, planned: EnginePlan) -> CacheCost:
     rules = cache_rules(planned.scenario.engine)
     formats = rules.formats(planned.scenario, planned.spec)
-    return total(rules.mixer_cost(mixer, formats) for mixer in layer.mixers)
+    mixer_cost = rules.mixer_cost_of(planned.spec)
+    return total(mixer_cost(mixer, formats) for mixer in layer.mixers)
 
 
 def _item(layer: Layer, name: str, value: str) -> Item:

@@ -5,6 +5,7 @@ import zlib
 
 from model_catalog.config_text import LONGEST_TEXT
 
+DAMAGED = "The config in the link is damaged, so it is left out."
 LONGEST_PARAMETER = 6_000  # characters; servers and chats cut longer addresses
 
 
@@ -20,7 +21,10 @@ def unpack(parameter: str) -> str:
         raise ValueError("The config in the link is too long to be read.")
     try:
         data = base64.b64decode(parameter + "=" * (-len(parameter) % 4), altchars=b"-_", validate=True)
-        text = zlib.decompressobj().decompress(data, LONGEST_TEXT).decode()
+        inflater = zlib.decompressobj()
+        text = inflater.decompress(data, LONGEST_TEXT).decode()
     except (ValueError, zlib.error):
-        raise ValueError("The config in the link is damaged, so it is left out.") from None
+        raise ValueError(DAMAGED) from None
+    if not inflater.eof:
+        raise ValueError(DAMAGED)
     return text

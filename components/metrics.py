@@ -14,7 +14,10 @@ def draw(planned: EnginePlan, report: Report, unit: Unit) -> None:
     with st.grid(4, min_column_width=128):
         _metric("Max requests", *max_requests(report), "How many requests of this length fit at once.")
         _metric("Max tokens", *max_tokens(report), "How long each request may be at this load.")
-        _metric("KV pool", *pool(report, unit), "What is left of each GPU's budget for the cache.")
+        if report.log.lines:
+            _metric("KV cache size, tokens", *printed_size(report), "The size that the engine prints at start-up.")
+        else:
+            _metric("KV pool", *pool(report, unit), "What is left of each GPU's budget for the cache.")
         _metric("One request", *one_request(planned, unit), None)
 
 
@@ -47,6 +50,11 @@ def pool(report: Report, unit: Unit) -> tuple[str, str]:
         return UNKNOWN, "no memory is known"
     each = "each GPU" if report.scenario.placement.gpus > 1 else "on the GPU"
     return amount(max(0, size), unit), f"{tokens:,} tokens" if tokens is not None else each
+
+
+def printed_size(report: Report) -> tuple[str, str]:
+    tokens = report.capacity.kv_tokens
+    return (UNKNOWN, "no memory is known") if tokens is None else (f"{tokens:,}", "as the log prints it")
 
 
 def one_request(planned: EnginePlan, unit: Unit) -> tuple[str, str]:

@@ -73,8 +73,10 @@ def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> I
 
 
 def _memory(report: Report, accelerator: Accelerator | None) -> Row:
-    figure = accelerator.memory_driver_bytes if accelerator else None
-    if report.scenario.total_memory_bytes is not None or figure is None:
+    """Engines budget with the driver's total or with CUDA's; the source is that of the one that was used."""
+    known = (accelerator.memory_driver_bytes, accelerator.memory_cuda_bytes) if accelerator else ()
+    figure = next((each for each in known if each and each.bytes == report.per_gpu.total_bytes), None)
+    if figure is None:
         return Row("Memory", "total_bytes", "", "as given")
     return Row("Memory", "total_bytes", figure.grade, _first_source(figure.source))
 

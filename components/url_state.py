@@ -7,6 +7,7 @@ always are, so that a link means the same when the page's first answer changes. 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from hardware_catalog import UnknownAccelerator, get_accelerator
@@ -24,6 +25,7 @@ ARRIVAL: dict[str, Any] = {
 EXTRAS = ("accelerator_name", "units", "config")
 DEFAULTS = Scenario(model="-").model_dump(mode="json")
 FIELDS = tuple(name for name in DEFAULTS if name != "scenario_version")
+MOST_PARTS = 4  # no nested value has more; each doubles what is tried
 NUMBER = re.compile(r"-?\d{1,20}(\.\d{1,20})?([eE][-+]?\d{1,3})?")
 
 
@@ -113,7 +115,8 @@ def _value(name: str, text: Any) -> Any:
 def _candidates(text: Any) -> list[Any]:
     """A number or a flag where the text looks like one, then the text itself; parts of a nested value likewise."""
     if isinstance(text, dict):
-        return [{part: _plain(inner) for part, inner in text.items()}, text]
+        parts = list(text.items())[:MOST_PARTS]
+        return [dict(each) for each in product(*([(part, way) for way in _candidates(inner)] for part, inner in parts))]
     plain = _plain(text)
     return [plain] if plain is text else [plain, text]
 

@@ -71,7 +71,11 @@ def _split(scenario: Scenario) -> str:
 
 
 def _engine(scenario: Scenario) -> str:
-    return "no engine" if scenario.engine == "minimum" else f"{scenario.engine} {scenario.engine_version}"
+    return (
+        "no engine"
+        if scenario.engine == "minimum"
+        else f"{choices.engine_label(scenario.engine)} {scenario.engine_version}"
+    )
 
 
 def verdict_line(planned: EnginePlan, report: Report, unit: Unit) -> str:
@@ -98,13 +102,14 @@ def verdict_line(planned: EnginePlan, report: Report, unit: Unit) -> str:
 
 def fault_line(fault: Fault, held: Held) -> str:
     """The headline where the scenario cannot be."""
-    name = choices.name_of(str(held.values.get("model", "")))
+    model = str(held.values["model"])
+    name = choices.name_of(model)
     size = held.values.get(fault.field)
     headlines = {
         "tensor_parallel": f"No split of {name} over {size} GPUs",
         "pipeline_parallel": f"No split of {name} into {size} stages",
         "decode_context_parallel": "No such split of a request's tokens",
-        "model": "This config.json cannot be read" if name == OWN_CONFIG else "This model is not known here",
+        "model": "This config.json cannot be read" if model == OWN_CONFIG else "This model is not known here",
         "accelerator": "This accelerator is not known here",
         "kv_dtype": "No such KV cache for this model",
         "weights": "No such weights",

@@ -65,7 +65,8 @@ def layers(held: Held, planned: EnginePlan) -> None:
 
 def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
     """Only the open tab is drawn."""
-    terms, formula, command_line = st.tabs(["Terms", "Formula", "Command line"], key="details", on_change="rerun")
+    names = ["Terms", "Formula", "Start-up log", "Command line"]
+    terms, formula, log, command_line = st.tabs(names, key="details", on_change="rerun")
     if terms.open:
         with terms:
             st.table(terms_table(planned.spec, report, outcome.accelerator), border="horizontal", hide_index=True)
@@ -76,6 +77,12 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -
             lines = formula_lines(planned)
             formula_view.draw(lines)
             st.caption(wording.formula_line(lines, report))
+    if log.open:
+        with log:
+            if report.log.lines:
+                st.code("\n".join(report.log.lines), language=None, wrap_lines=True)
+            else:
+                st.caption("This engine prints nothing about its cache at start-up.")
     if command_line.open:
         with command_line:
             st.code(command(held.values), language="bash", wrap_lines=True)

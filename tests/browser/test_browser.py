@@ -115,10 +115,11 @@ def test_narrow_screens_do_not_scroll_sideways_and_figures_have_names(address: s
             assert page.evaluate(f"{element}.scrollWidth - {element}.clientWidth") <= 0, width
 
 
-def test_a_pasted_config_is_sized_and_its_link_opens_it(address: str, page: Page) -> None:
+def test_a_dropped_config_is_sized_and_its_link_opens_it(address: str, page: Page) -> None:
     page.goto(f"{address}/?model=config.json")
-    page.get_by_label("or paste its text").fill(CONFIG)
-    page.get_by_label("or paste its text").press("Control+Enter")
+    file = {"name": "config.json", "mimeType": "application/json", "buffer": CONFIG.encode()}
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files([file])
+    expect(page.get_by_label("or paste its text")).to_have_value(CONFIG)
     headline = page.get_by_role("heading", level=1)
     expect(headline).to_contain_text("Fits")
     expect(page).to_have_url(re.compile("config="))
