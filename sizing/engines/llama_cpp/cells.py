@@ -120,7 +120,7 @@ class Server:
 
     def _window(self, context: Tokens, window: Tokens) -> Tokens:
         """llama-kv-cache-iswa.cpp, the oldest rule last."""
-        if self.swa_full or not self.rules.windows:
+        if self.swa_full:
             return context
         room = window + (self.batch if self.rules.window_batch else self.ubatch)
         if self.rules.pads_window:
@@ -133,7 +133,7 @@ class Server:
             case "full":
                 return tokens * sequences
             case "window" | "raw":
-                kept = law.size if self.rules.windows and not self.swa_full else None
+                kept = None if self.swa_full else law.size
                 return at_most(tokens, kept) * sequences
             case "compressed":
                 return tokens // law.size * sequences

@@ -26,6 +26,8 @@ OVERLAPPING = 4  # compressed attention of this ratio overlaps its windows and k
 class LayerRules:
     """`key` and `value` are cache types; `plain_windows` keeps those of window caches f16.
 
+    `windows`: window layers have a cache of their own; without, they keep every token like the others.
+
     `widest_value`: elements of the widest value row of the model, to which rows are padded without flash attention;
     0 with it. `values_in_indexer`: MiniMax's indexer cache has a value as well.
     """
@@ -34,6 +36,7 @@ class LayerRules:
     value: str
     latent: Latent
     widest_value: int
+    windows: bool
     plain_windows: bool
     values_in_indexer: bool
 
@@ -95,20 +98,20 @@ def _attention(mixer: Attention, by: LayerRules) -> Iterator[Rows]:
     plain = by.plain_windows and window
     key, value = ("fp16", "fp16") if plain else (by.key, by.value)
     width = max(mixer.kv_heads * mixer.value_dim, by.widest_value)
-    yield Rows(_law(window), row(key, mixer.kv_heads * mixer.head_dim), row(value, width))
+    yield Rows(_law(window, by), row(key, mixer.kv_heads * mixer.head_dim), row(value, width))
     if mixer.indexer:
         beside = row(by.value, mixer.value_dim) if by.values_in_indexer else 0
         yield Rows(FULL, _index_key(mixer.indexer, by), beside, role="indexer")
 
 
-def _law(window: int | None) -> Law:
-    return Law("window", window) if window else FULL
+def _law(window: int | None, by: LayerRules) -> Law:
+    return Law("window", window) if window and by.windows else FULL
 
 
 def _latent(mixer: LatentAttention, by: LayerRules) -> Iterator[Rows]:
     """The latent once; twice between #12801 and #19067; full heads before, and in files without the MLA keys."""
     if not mixer.reuses_cache:
-        law = _law(mixer.window)
+        law = _law(mixer.window, by)
         if by.latent == "heads":
             key = row(by.key, mixer.heads * (mixer.nope_dim + mixer.rope_dim))
             yield Rows(law, key, row(by.value, mixer.heads * mixer.value_dim))

@@ -77,14 +77,14 @@ def cache_lines(started: Started) -> Iterator[str]:
         yield _state_line(started)
 
 
-def sizes(started: Started, rows: Rows) -> tuple[int, int]:
+def sizes(server: Server, rows: Rows, tokens: int, sequences: int) -> tuple[int, int]:
     """Bytes of keys and of values over all streams."""
-    cells = int(started.server.all_cells(rows.law, started.tokens, started.sequences))
+    cells = int(server.all_cells(rows.law, tokens, sequences))
     return rows.key * cells, rows.value * cells
 
 
 def _self_line(started: Started) -> str:
-    each = [sizes(started, rows) for rows in started.whole.rows]
+    each = [sizes(started.server, rows, started.tokens, started.sequences) for rows in started.whole.rows]
     keys, values = sum(key for key, _ in each), sum(value for _, value in each)
     start = f"{_context(started.rules)}: KV self size  = {(keys + values) / MIB:7.2f} MiB, "
     if started.rules.wording == "fork" and started.rules.latent in ("latent", "transposed"):
@@ -94,7 +94,7 @@ def _self_line(started: Started) -> str:
 
 
 def _size_line(started: Started, rows: Rows) -> str:
-    keys, values = sizes(started, rows)
+    keys, values = sizes(started.server, rows, started.tokens, started.sequences)
     cells = int(started.server.cells(rows.law, started.tokens, started.sequences))
     slots = int(started.server.slots_for(started.sequences))
     unified = started.rules.when < WITHOUT_UNIFIED
