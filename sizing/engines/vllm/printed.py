@@ -47,7 +47,11 @@ def lines_of(pool: Pool, printed: Printed, rules: Rules) -> tuple[str, ...]:
             f"Maximum concurrency for {pool.max_model_len} tokens per request: {printed.max_concurrency:.2f}x",
         )
     return (
-        f"Available KV cache memory: {pool.available / GIB:.2f} GiB",
+        f"Available KV cache memory: {_gib(pool.available, rules)} GiB",
         f"GPU KV cache size: {printed.kv_tokens:,} tokens",
         f"Maximum concurrency for {pool.max_model_len:,} tokens per request: {printed.max_concurrency:.2f}x",
     )
+
+
+def _gib(size: int, rules: Rules) -> str:
+    return str(round(size / GIB, 2)) if rules.plain_gib else f"{size / GIB:.2f}"

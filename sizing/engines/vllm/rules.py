@@ -22,7 +22,7 @@ class Rules:
     `checkpoints`: one more state block for Mamba 2 and FlashInfer's GDN kernel, which aligns blocks to 64.
     `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
-    `fraction`: default gpu_memory_utilization.
+    `fraction`: default gpu_memory_utilization. `plain_gib`: sizes are printed without trailing zeros (40.0 GiB).
     """
 
     v0: bool
@@ -35,6 +35,7 @@ class Rules:
     near_equal: int
     sparse_packed: bool
     fraction: float
+    plain_gib: bool
 
 
 @lru_cache(maxsize=256)
@@ -55,6 +56,7 @@ def rules_of(version: Version) -> Rules:
         near_equal=30 if since("0.21.0") else 25 if since("0.12.0") else 20,  # pull 29303; 1.5 unverified
         sparse_packed=not since("0.12.0"),  # unverified
         fraction=0.92 if since("0.21.0") else 0.90,  # unverified
+        plain_gib=since("0.14.0"),  # 0.33 prints so; the change point is unverified
     )
 
 

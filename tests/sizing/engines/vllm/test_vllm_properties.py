@@ -113,3 +113,19 @@ def test_replicas_have_pools_of_their_own() -> None:
     planned = m.plan(m.LLAMA_8B, data_parallel=2, batch_size=5, max_model_len=8192, context_length=8192)
     assert replica_batches(planned.scenario) == [3, 2]
     assert report_of(planned).capacity.max_batch_at_context == 2 * ((20_480 - 1) // 512)
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "longest"),
+    [
+        (m.spec_of((40, m.heads(64, 128))), {}, 32_752),  # p0016, Command R v01
+        (m.spec_of((40, m.heads(64, 128))), {"tensor_parallel": 2}, 65_520),  # p0017
+        (m.spec_of((80, m.heads(8, 128))), {}, 131_056),  # p0529, Llama-3.1-70B
+        (m.spec_of((88, m.heads(8, 128, query_heads=96))), {}, 119_136),  # p0634, Mistral Large
+        (m.spec_of((32, m.heads(32, 96, query_heads=32, window=262_144))), {}, 109_184),  # p0587, Phi-3 mini
+    ],
+)
+def test_longest_context_is_what_vllm_proposes(spec: ModelSpec, settings: dict[str, Any], longest: int) -> None:
+    """vLLM 0.33 with 40 GiB for the cache: "the estimated maximum model length is ..." (plan rows named above)."""
+    planned = m.plan(spec, max_model_len=131_072, **settings)
+    assert report_of(planned).capacity.max_context_at_batch == longest

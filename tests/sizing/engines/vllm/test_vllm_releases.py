@@ -126,10 +126,12 @@ def test_old_engine_prints_blocks() -> None:
 
 def test_log_lines() -> None:
     assert m.plan(m.GPT_OSS_120B, max_model_len=131_072).log.lines == (
-        "Available KV cache memory: 40.00 GiB",
+        "Available KV cache memory: 40.0 GiB",
         "GPU KV cache size: 1,034,609 tokens",
         "Maximum concurrency for 131,072 tokens per request: 7.89x",
     )
+    older = m.plan(m.LLAMA_8B, engine_version="0.11.0", max_model_len=131_072).log.lines
+    assert older[0] == "Available KV cache memory: 40.00 GiB"
 
 
 def test_chunks_were_kept_whole_once() -> None:
