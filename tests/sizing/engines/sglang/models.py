@@ -81,7 +81,7 @@ def lightning(heads: int, dim: int) -> Recurrent:
 
 
 def short_conv(channels: int) -> Recurrent:
-    return Recurrent(kind="short_conv", heads=1, state_elements=0, conv_channels=channels, conv_kernel=3)
+    return Recurrent(kind="short_conv", heads=channels, state_elements=0, conv_channels=channels, conv_kernel=3)
 
 
 INDEXER = Indexer(head_dim=128, heads=64, top_k=2048)
