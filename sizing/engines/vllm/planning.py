@@ -1,5 +1,7 @@
 """Engine `vllm`: lay the cache out, budget each rank, and say what vLLM prints."""
 
+from dataclasses import replace
+
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
@@ -9,7 +11,7 @@ from sizing.engines.vllm.printed import Pool, lines_of, printed_of
 from sizing.engines.vllm.resolving import Resolved, resolved_of
 from sizing.grading import grades_of
 from sizing.memory import Memory
-from sizing.report import Log
+from sizing.report import Grades, Log
 from sizing.scenario import Scenario
 
 NULL_BLOCKS = 1
@@ -21,6 +23,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     memory = budget.memory_of(resolved.scenario, accelerator)
     terms = budget.stage_terms(resolved.scenario, spec, resolved.rules, accelerator)
     ranks = _ranks(resolved, terms, memory)
+    given = scenario.available_kv_bytes is not None
     longest = resolved.scenario.max_model_len or 1
     printed, lines = _printed(resolved, ranks, longest)
     return EnginePlan(
@@ -32,9 +35,21 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         budget=memory.budget,
         printed=printed,
         log=Log(model_loading_bytes=terms[0].weights + terms[0].draft, lines=lines),
-        grades=grades_of(spec, activation=budget.GRADE, graphs=budget.GRADE),
-        notes=(*resolved.notes, *memory.notes),
+        grades=_grades(resolved, spec),
+        notes=(*resolved.notes, *(() if given else memory.notes), *_start_notes(ranks, longest)),
     )
+
+
+def _grades(resolved: Resolved, spec: ModelSpec) -> Grades:
+    grades = grades_of(spec, activation=budget.GRADE, graphs=budget.GRADE)
+    return grades if resolved.exact else replace(grades, kv="assumed", state="assumed")
+
+
+def _start_notes(ranks: tuple[RankPlan, ...], longest: int) -> tuple[str, ...]:
+    """vLLM checks at start-up that one sequence of max_model_len fits (kv_cache_planning.py)."""
+    if all(rank.usable is None or rank.cache.need(longest, 1) <= rank.usable for rank in ranks):
+        return ()
+    return (f"vLLM does not start with max_model_len {longest:,}: one sequence of that length does not fit.",)
 
 
 def _ranks(resolved: Resolved, terms: list[budget.Terms], memory: Memory) -> tuple[RankPlan, ...]:

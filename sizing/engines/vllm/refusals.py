@@ -46,6 +46,7 @@ FOREIGN = {
     "kv_unified": "llama.cpp",
     "flash_attention": "llama.cpp",
     "swa_full": "llama.cpp",
+    "gpu_layers": "llama.cpp",
 }
 
 

@@ -16,18 +16,20 @@ from sizing.engines.vllm.pool import Blocks, Load, blocks_of
 from sizing.engines.vllm.refusals import check
 from sizing.engines.vllm.rules import Rules, release_of, rules_of
 from sizing.engines.vllm.states import StateMode, state_mode
+from sizing.formats import TURBOQUANT
 from sizing.resolve import notes_on, resolve
 from sizing.scenario import Scenario, ScenarioError
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A scenario with vLLM's defaults put in, and what follows from them."""
+    """A scenario with vLLM's defaults put in, and what follows from them. `exact`: all of the cache is counted."""
 
     scenario: Scenario
     rules: Rules
     layout: Layout
     blocks: Blocks
+    exact: bool
     notes: tuple[str, ...]
 
 
@@ -49,6 +51,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
         rules=rules,
         layout=layout,
         blocks=blocks_of(layout.groups, _load(settled, spec, rules, mode)),
+        exact=not (draft_notes or _state_notes(spec, rules) or formats.cache.key in TURBOQUANT),
         notes=(*notes_on(settled, spec, release), *release_notes, *draft_notes, *_state_notes(spec, rules)),
     )
 

@@ -114,6 +114,18 @@ def test_no_memory_no_figures() -> None:
     assert planned.printed.kv_tokens is None and planned.log.lines == ()
 
 
+def test_a_length_that_does_not_start_is_noted() -> None:
+    """Plan row p0529: Llama-3.1-70B needs 40 GiB for 131,072 tokens and gets 40 GiB less the null block."""
+    big = m.spec_of((80, m.heads(8, 128)))
+    assert any("does not start" in note for note in m.plan(big, max_model_len=131_072).notes)
+    assert m.plan(big, max_model_len=131_056).notes == ()
+
+
+def test_uncounted_drafts_are_not_exact() -> None:
+    assert m.plan(m.LLAMA_8B, speculative={"method": "ngram"}).grades.kv == "exact"
+    assert m.plan(m.LLAMA_8B, speculative={"method": "dflash"}).grades.kv == "assumed"
+
+
 def test_encoders_cache_nothing() -> None:
     planned = m.plan(m.spec_of((24, m.heads(16, 64, query_heads=16)), model_type="xlm-roberta"))
     assert planned.needed_kv_bytes == 0 and planned.printed.kv_tokens is None
