@@ -36,6 +36,7 @@ class Family:
     indexers: rules.Flags | None = None  # None: attention is not sparse
     norms: Callable[[Fields, bool], tuple[Tensor, ...]] = two_norms
     attention: Callable[[Fields, LatentAttention], tuple[Tensor, ...]] = attention_tensors
+    mlp_bias: bool = False  # whether the class reads the field of that name
     draft_ends: bool = True  # prediction layers have their own copies of embedding and output head
 
 
@@ -66,7 +67,11 @@ def _layer(f: Fields, family: Family, mixture: bool, indexer: bool) -> Layer:
     return Layer(
         mixers=(mixer,),
         feed_forward=part,
-        tensors=(*family.attention(f, mixer), *feed_forward(hidden, part), *family.norms(f, mixture)),
+        tensors=(
+            *family.attention(f, mixer),
+            *feed_forward(hidden, part, bias=family.mlp_bias and f.flag("mlp_bias")),
+            *family.norms(f, mixture),
+        ),
     )
 
 
@@ -103,7 +108,7 @@ def _axk2_attention(f: Fields, mixer: LatentAttention) -> tuple[Tensor, ...]:
 
 
 FAMILIES: dict[str, Family] = {
-    "deepseek_v2": Family(),
+    "deepseek_v2": Family(mlp_bias=True),
     "deepseek_v3": Family(),
     "sarvam_mla": Family(),
     "mistral4": Family(),
@@ -122,7 +127,7 @@ FAMILIES: dict[str, Family] = {
         attention=_axk2_attention,
     ),
     "youtu": Family(mixtures=rules.no_layer),
-    "minicpm3": Family(mixtures=rules.no_layer),
+    "minicpm3": Family(mixtures=rules.no_layer, mlp_bias=True),
 }
 
 
