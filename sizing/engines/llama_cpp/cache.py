@@ -1,11 +1,12 @@
 """The caches of each device: cells × rows and states, kept as long as the model's spec is."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from model_catalog.spec import Attention, LatentAttention, Layer, ModelSpec
 from sizing.cache import Tokens
-from sizing.engines.llama_cpp.cells import FULL, Server
+from sizing.engines.llama_cpp.cells import FULL, Law, Server
 from sizing.engines.llama_cpp.compute import Compute
 from sizing.engines.llama_cpp.layers import LayerRules, Rows, State, row, rows_of, state_of, summed, summed_states
 from sizing.engines.llama_cpp.split import Share
@@ -15,10 +16,18 @@ MOST_KEPT = 512
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """The rows and the state of some layers."""
+    """The rows and the state of some layers. `laws` are the bytes of a cell by law, for arithmetic."""
 
     rows: tuple[Rows, ...]
     state: State
+    laws: tuple[tuple[Law, int], ...]
+
+
+def caches_of(rows: Iterable[Rows], states: Iterable[State]) -> Caches:
+    held, laws = summed(rows), Counter[Law]()
+    for each in held:
+        laws[each.law] += each.key + each.value
+    return Caches(held, summed_states(states), tuple(laws.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +45,8 @@ class DeviceCache:
 
     def kv(self, tokens: Tokens, batch: Tokens) -> Tokens:
         total: Tokens = 0 * (tokens * batch)
-        for each in self.caches.rows:
-            total = total + (each.key + each.value) * self.server.all_cells(each.law, tokens, batch)
+        for law, size in self.caches.laws:
+            total = total + size * self.server.all_cells(law, tokens, batch)
         return total
 
     def state(self, tokens: Tokens, batch: Tokens) -> Tokens:
@@ -45,8 +54,8 @@ class DeviceCache:
 
     def live(self, tokens: Tokens, batch: Tokens) -> Tokens:
         total: Tokens = self.caches.state.total * batch
-        for each in self.caches.rows:
-            total = total + (each.key + each.value) * self.server.used(each.law, tokens, batch)
+        for law, size in self.caches.laws:
+            total = total + size * self.server.used(law, tokens, batch)
         return total
 
     def need(self, tokens: Tokens, batch: Tokens) -> Tokens:
@@ -88,26 +97,24 @@ def _layout(spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: S
 
     def of(share: Share) -> Caches:
         held = layers[share.first : share.last] + ([draft] if share.output else [])
-        return Caches(
-            summed(row for caches in held for row in caches.rows), summed_states(caches.state for caches in held)
-        )
+        return caches_of((row for caches in held for row in caches.rows), (caches.state for caches in held))
 
     return Layout(tuple(of(share) for share in devices), of(host), of(Share(0, len(layers), True)))
 
 
 def _caches(layer: Layer, by: LayerRules) -> Caches:
-    rows = summed(row for mixer in layer.mixers for row in rows_of(mixer, by))
-    return Caches(rows, summed_states(state_of(mixer) for mixer in layer.mixers))
+    rows = (row for mixer in layer.mixers for row in rows_of(mixer, by))
+    return caches_of(rows, (state_of(mixer) for mixer in layer.mixers))
 
 
 def _draft(spec: ModelSpec, layers: int) -> Caches:
     """Prediction layers have full attention like the model's last, and an f16 cache of the whole context (l045)."""
     if not layers:
-        return Caches((), State())
+        return caches_of((), ())
     full = [m for run in spec.layers for m in run.layer.mixers if isinstance(m, Attention | LatentAttention)]
     full = [m for m in full if not m.window] or full
     if not full:
-        return Caches((), State())
+        return caches_of((), ())
     last = full[-1]
     if isinstance(last, LatentAttention):
         rows = Rows(FULL, row("fp16", last.latent_dim + last.rope_dim), 0, 1, "draft")
@@ -115,4 +122,4 @@ def _draft(spec: ModelSpec, layers: int) -> Caches:
         rows = Rows(
             FULL, row("fp16", last.kv_heads * last.head_dim), row("fp16", last.kv_heads * last.value_dim), 1, "draft"
         )
-    return Caches(summed([rows] * layers), State())
+    return caches_of([rows] * layers, ())

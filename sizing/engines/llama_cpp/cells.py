@@ -5,6 +5,7 @@ with is therefore: one unified cache, -c = sequences × tokens; separate streams
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -46,11 +47,12 @@ def smaller(one: Tokens, other: Tokens) -> Tokens:
     return min(one, other)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Server:
     """How llama-server was started. `slots` is the least number of slots, more sequences get more.
 
-    `whole`: every stream has the cells of all (hybrids of old builds).
+    `whole`: every stream has the cells of all (hybrids of old builds). Compared by identity, which is quick: cells of
+    single loads are kept, because the devices of a plan ask for the same ones.
     """
 
     rules: Rules
@@ -99,6 +101,11 @@ class Server:
 
     def cells(self, law: Law, tokens: Tokens, sequences: Tokens) -> Tokens:
         """Cells of each stream of a cache."""
+        if isinstance(tokens, int) and isinstance(sequences, int):
+            return _kept_cells(self, law, tokens, sequences)
+        return self.counted(law, tokens, sequences)
+
+    def counted(self, law: Law, tokens: Tokens, sequences: Tokens) -> Tokens:
         match law.kind:
             case "full":
                 return self.context(tokens, sequences)
@@ -137,3 +144,8 @@ class Server:
                 return at_most(tokens, kept) * sequences
             case "compressed":
                 return tokens // law.size * sequences
+
+
+@lru_cache(maxsize=1024)
+def _kept_cells(server: Server, law: Law, tokens: int, sequences: int) -> int:
+    return int(server.counted(law, tokens, sequences))
