@@ -203,6 +203,8 @@ def read_diffusion_gemma(f: Fields) -> ModelSpec:
     """DiffusionGemma: Gemma 4 with experts in every layer; encoder and decoder of the prompt share all weights."""
     if not f.flag("tie_word_embeddings"):
         f.doubt("tie_word_embeddings", "The decoder is counted as sharing the encoder's weights.", kv=False)
+    if f.flag("attention_bias"):
+        f.doubt("attention_bias", "The decoder's own biases, which it does not share, are not counted.", kv=False)
     hidden, size = f.whole("hidden_size"), f.whole("intermediate_size")
     spec = read_gemma4(overlaid(f, {"attention_k_eq_v": True, "enable_moe_block": True}))
     extra = (
