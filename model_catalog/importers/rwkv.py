@@ -102,6 +102,8 @@ def _heads(f: Fields, per_head: tuple[str, ...], mixes: str, own: tuple[Tensor, 
     hidden, head_size = f.whole("hidden_size"), f.whole("head_size", 64)
     width = f.whole("attention_hidden_size", hidden)
     size = f.whole("intermediate_size", 7 * hidden // 2 // 32 * 32)
+    if f.flag("tie_word_embeddings"):
+        f.doubt("tie_word_embeddings", "The output head is counted as the embedding; files may hold both.", kv=False)
     heads = max(width // head_size, 1)
     layer = Layer(
         mixers=(_state(hidden, heads, heads * head_size**2),),
