@@ -48,11 +48,12 @@ def rank_bytes(
     held = inventory(spec, precision)
     key = (placement, whole, vocab_multiple)
     if key not in held.known:
-        held.known[key] = _stages(held, placement, _ranks(placement, whole, vocab_multiple))
+        held.known[key] = _stages(held, placement, ranks_of(placement, whole, vocab_multiple))
     return [{kind: size for kind, size in stage.items() if kind in include} for stage in held.known[key]]
 
 
-def _ranks(placement: Placement, whole: frozenset[TensorClass], vocab_multiple: int) -> Ranks:
+def ranks_of(placement: Placement, whole: frozenset[TensorClass], vocab_multiple: int) -> Ranks:
+    """How a placement shares tensors out; see rank_bytes."""
     tensor = placement.tensor_parallel
     return Ranks(
         tensor=tensor,

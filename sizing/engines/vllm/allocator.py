@@ -1,0 +1,57 @@
+"""What "Model loading took" counts: the blocks that PyTorch's allocator hands out (ENGINE_MEMORY 9 d).
+
+A tensor of 10 MiB or more has a segment of its own, rounded up to 2 MiB; what is left over of it is counted where it
+is at most 1 MiB. Smaller tensors are rounded to 512 bytes.
+"""
+
+from collections import Counter
+from itertools import accumulate
+
+from model_catalog.tensors import Shard
+from sizing.weights.inventory import Inventory, Part
+from sizing.weights.ranks import Ranks, tensor_bytes
+
+MIB = 2**20
+LARGE, SEGMENT, KEPT = 10 * MIB, 2 * MIB, MIB
+SMALLEST = 512
+# Projections that vLLM loads into one parameter.
+FUSED = (("q_proj.", "qkv"), ("k_proj.", "qkv"), ("v_proj.", "qkv"), ("gate_proj.", "gate_up"), ("up_proj.", "gate_up"))
+
+
+def counted(size: int) -> int:
+    """Bytes counted for one tensor of this size."""
+    if size < LARGE:
+        return rounded(size, SMALLEST)
+    segment = rounded(size, SEGMENT)
+    return segment if segment - size <= KEPT else rounded(size, SMALLEST)
+
+
+def rounded(size: int, step: int) -> int:
+    return -(-size // step) * step
+
+
+def rounding_bytes(held: Inventory, ranks: Ranks, stages: list[int]) -> list[int]:
+    """What rounding adds on pipeline stages of so many layers; that of the ends is counted on each, as on one."""
+    each = [_part(part, ranks) for part in held.kinds]
+    ends = _part((*held.first, *held.last), ranks)
+    lasts = list(accumulate(stages))
+    return [
+        ends + sum(each[kind] for kind in held.layer_kinds[last - size : last])
+        for size, last in zip(stages, lasts, strict=True)
+    ]
+
+
+def _part(part: Part, ranks: Ranks) -> int:
+    """All experts of a layer are one tensor; other tensors with a count are as many."""
+    sizes: Counter[tuple[str, int]] = Counter()
+    for each in part:
+        times = 1 if each.tensor.shard is Shard.EXPERT else each.tensor.count
+        sizes[_fused(each.tensor.name), times] += tensor_bytes(each, ranks) // times
+    return sum(times * (counted(size) - size) for (_, times), size in sizes.items())
+
+
+def _fused(name: str) -> str:
+    for part, whole in FUSED:
+        if part in name:
+            return name.replace(part, f"{whole}.")
+    return name

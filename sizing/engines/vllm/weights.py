@@ -1,0 +1,100 @@
+"""Weight bytes on each rank as vLLM holds them once loaded (ENGINE_MEMORY 9, vllm 0.33 on SM90)."""
+
+from dataclasses import dataclass
+
+from model_catalog.spec import ModelSpec
+from model_catalog.tensors import TensorClass
+from sizing.engines.vllm.after_load import absorbed_copies, expert_padding, swizzle_padding
+from sizing.engines.vllm.allocator import rounding_bytes
+from sizing.engines.vllm.buffers import buffer_bytes
+from sizing.engines.vllm.held import GEMMA4, SPARSE_LATENT, held_spec
+from sizing.placement import stages as stages_of
+from sizing.scenario import Scenario
+from sizing.weights.inventory import inventory
+from sizing.weights.ranks import rank_bytes, ranks_of
+
+VOCAB_MULTIPLE = 64
+# Classes that put the output head on every pipeline stage, and those that put the embedding there.
+HEAD_EVERYWHERE = frozenset({"mixtral", "qwen3_next", "qwen3_vl_moe"})
+EMBEDDING_EVERYWHERE = HEAD_EVERYWHERE | {"gemma2", "granitemoe", "granitemoehybrid", "qwen3_5", "qwen3_5_moe"}
+# Classes whose shared experts every rank holds whole where experts are spread over data-parallel ranks.
+WHOLE_SHARED = frozenset(
+    {"deepseek", "deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_v4", "glm_moe_dsa", "kimi_k2", "kimi_k25"}
+    | {"qwen3_next", "qwen3_5_moe"}
+)
+TOWERS = frozenset({TensorClass.VISION, TensorClass.AUDIO})
+
+
+@dataclass(frozen=True, slots=True)
+class StageWeights:
+    """Bytes of one rank of a pipeline stage. `encoder` is the part of `parameters` that towers take.
+
+    `buffers`: rotary tables and buffers that come with the modules. `after_load`: what post-processing adds.
+    `rounding`: what the allocator counts beyond the tensors.
+    """
+
+    parameters: int
+    encoder: int
+    prediction: int
+    buffers: int
+    after_load: int
+    rounding: int
+
+    @property
+    def loaded(self) -> int:
+        return self.parameters + self.buffers + self.after_load
+
+
+def stage_weights(scenario: Scenario, spec: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
+    """One rank of each stage, first to last. `scenario` is resolved."""
+    held = held_spec(spec, expert_padding(scenario, spec, capability))
+    known = inventory(held, scenario.weights).known
+    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, capability[0] == 9)
+    if key not in known:
+        known[key] = _stage_weights(scenario, held, capability)
+    stages: list[StageWeights] = known[key]
+    return stages
+
+
+def _stage_weights(scenario: Scenario, held: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
+    placement, whole = scenario.placement, _whole(scenario, held)
+    stages = rank_bytes(held, scenario.weights, placement, whole=whole, vocab_multiple=VOCAB_MULTIPLE)
+    if held.model_type in EMBEDDING_EVERYWHERE:
+        _copy(stages, TensorClass.EMBEDDING)
+    if held.model_type in HEAD_EVERYWHERE:
+        _copy(stages, TensorClass.LM_HEAD)
+    layers = stages_of(held, placement)
+    copies = absorbed_copies(held, scenario.weights, placement)
+    swizzled = swizzle_padding(held, scenario, capability)
+    ranks = ranks_of(placement, whole, VOCAB_MULTIPLE)
+    rounding = rounding_bytes(inventory(held, scenario.weights), ranks, [len(stage) for stage in layers])
+    return [
+        StageWeights(
+            parameters=sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION),
+            encoder=sum(stage.get(kind, 0) for kind in TOWERS),
+            prediction=stage.get(TensorClass.PREDICTION, 0),
+            buffers=buffer_bytes(scenario, held, layers[number], first=number == 0),
+            after_load=copies[number] + swizzled[number],
+            rounding=rounding[number],
+        )
+        for number, stage in enumerate(stages)
+    ]
+
+
+def _whole(scenario: Scenario, spec: ModelSpec) -> frozenset[TensorClass]:
+    whole: frozenset[TensorClass] = frozenset()
+    if spec.model_type in GEMMA4:
+        whole |= TOWERS
+    if spec.model_type == "persimmon":  # the transformers backend finds no plan to divide its layers
+        whole |= {TensorClass.ATTENTION, TensorClass.FEED_FORWARD, TensorClass.SMALL}
+    if spec.model_type in WHOLE_SHARED and scenario.expert_parallel and scenario.data_parallel > 1:
+        whole |= {TensorClass.SHARED_EXPERT}
+        if spec.model_type in SPARSE_LATENT:
+            whole |= {TensorClass.FEED_FORWARD}
+    return whole
+
+
+def _copy(stages: list[dict[TensorClass, int]], kind: TensorClass) -> None:
+    size = max(stage.get(kind, 0) for stage in stages)
+    for stage in stages:
+        stage[kind] = size
