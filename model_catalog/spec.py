@@ -205,6 +205,10 @@ class ModelSpec:
     ropes: tuple[Rope, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
 
+    def __hash__(self) -> int:
+        """Cheap, so that a spec may be a cache's key: looking up the same object never walks its layers."""
+        return hash((self.model_type, self.hidden_size, self.vocab_size, len(self.layers), self.dtype))
+
     @property
     def num_layers(self) -> int:
         return sum(run.count for run in self.layers)

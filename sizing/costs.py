@@ -1,6 +1,7 @@
 """What a sequence costs on each GPU: a rule for one mixer, summed over the layers a rank holds."""
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import groupby
 
 from model_catalog.spec import Layer, Mixer, ModelSpec
@@ -11,6 +12,7 @@ from sizing.placement import Placement, shard_mixer, stages
 MixerCost = Callable[[Mixer, CacheFormats], CacheCost]
 
 
+@lru_cache(maxsize=4096)
 def model_cost(spec: ModelSpec, mixer_cost: MixerCost, formats: CacheFormats) -> CacheCost:
     """One copy of the whole model on one rank."""
     return total(times(mixer_cost(mixer, formats), run.count) for run in spec.layers for mixer in run.layer.mixers)
