@@ -1,7 +1,6 @@
 """SGLang's plan of a Scenario: settings, weights, budget, pools and what it prints."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
@@ -17,7 +16,7 @@ from sizing.engines.sglang.refusals import check
 from sizing.engines.sglang.rules import release_of, rules_of
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.stages import stages_of
-from sizing.engines.sglang.traits import traits_of
+from sizing.engines.sglang.traits import Traits, traits_of
 from sizing.grading import grades_of
 from sizing.placement import check_placement
 from sizing.report import Log
@@ -31,36 +30,34 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     check(scenario, spec, traits)
     release, version, notes = release_of(scenario.engine_version)
     choices = choose(scenario, spec, traits, rules_of(version), card_of(scenario, accelerator))
-    settings = choices.settings
-    check_placement(spec, replace(scenario.placement, tensor_parallel=settings.attention_ranks))
+    check_placement(spec, replace(scenario.placement, tensor_parallel=choices.settings.attention_ranks))
     context = min(scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT, LONGEST_CONTEXT)
     figure = accelerator.memory_for_budget if accelerator else None
     total = scenario.total_memory_bytes or (figure.bytes if figure else None)
-    memory = memory_of(scenario, total, choices.fraction, settings, traits)
+    memory = memory_of(scenario, total, choices.fraction, choices.settings, traits)
     held = weights_of(scenario, spec)
     pools = [_pool(scenario, memory, sum(weights)) for weights in held]
     known = [pool for pool in pools if pool is not None]
-    if traits.compressed and settings.running is None and known:
-        settings = replace(settings, running=_requests_for(stages_of(spec, settings), known, context))
-    stages = stages_of(spec, settings)
-    sizes = _sizes(stages, known, settings, context) if known else None
+    choices = _with_requests(choices, spec, traits, known, context)
+    stages = stages_of(spec, choices.settings)
+    sizes = _sizes(stages, known, choices.settings, context) if known else None
     if sizes:
-        _check_window(spec, settings, choices.own_ratio, known, context, sizes.window)
+        _check_window(spec, choices, known, context, sizes.window)
     ranks = tuple(
         _rank(weights, stage, pool, scenario) for weights, (_, stage), pool in zip(held, stages, pools, strict=True)
     )
-    log = Log(model_loading_bytes=max(weights + draft for weights, draft in held))
-    if sizes and sizes.full:
-        log = replace(log, lines=lines_of(*stages[0], sizes, settings, context))
     return EnginePlan(
-        scenario=_resolved(scenario, choices, release, context, sizes, settings.two_pools or traits.compressed),
+        scenario=_resolved(scenario, spec, choices, release, context, sizes),
         spec=spec,
         ranks=ranks,
         needed_kv_bytes=max(int(rank.cache.need(context, 1)) for rank in ranks),
         total_memory=memory.total,
         budget=memory.budget,
-        printed=_printed(sizes, settings, context),
-        log=log,
+        printed=_printed(sizes, choices.settings, context),
+        log=Log(
+            model_loading_bytes=max(weights + draft for weights, draft in held),
+            lines=lines_of(*stages[0], sizes, choices.settings, context) if sizes and sizes.full else (),
+        ),
         grades=replace(grades_of(spec), runtime="calibrated"),
         notes=(*_notes(scenario, spec, sizes), *notes, *choices.notes),
     )
@@ -85,13 +82,16 @@ def _rank(weights: tuple[int, int], stage: Stage, pool: int | None, scenario: Sc
     )
 
 
-def _requests_for(stages: list[tuple[Sums, Stage]], budgets: list[int], context: int) -> int:
-    """max_running_requests from what the budget would hold without the compressors' rings."""
-    tokens = (
+def _with_requests(choices: Choices, spec: ModelSpec, traits: Traits, budgets: list[int], context: int) -> Choices:
+    """DeepSeek-V4 pays its rings for max_running_requests, taken from what the budget would hold without them."""
+    settings = choices.settings
+    if not traits.compressed or settings.running is not None or not budgets:
+        return choices
+    tokens = min(
         max(0, budget) * stage.pools.cell.denominator // stage.pools.cell.numerator
-        for (_, stage), budget in zip(stages, budgets, strict=True)
+        for (_, stage), budget in zip(stages_of(spec, settings), budgets, strict=True)
     )
-    return max(1, running_default(min(tokens), context))
+    return replace(choices, settings=replace(settings, running=max(1, running_default(tokens, context))))
 
 
 def _sizes(stages: list[tuple[Sums, Stage]], budgets: list[int], settings: Settings, context: int) -> Sizes:
@@ -116,10 +116,9 @@ def _stage_sizes(stage: Stage, budget: int) -> tuple[int, int, int]:
     return (*stage.pools.sizes(budget - int(stage.slots.charge(slots))), slots)
 
 
-def _check_window(
-    spec: ModelSpec, settings: Settings, own_ratio: Fraction, budgets: list[int], context: int, window: int
-) -> None:
+def _check_window(spec: ModelSpec, choices: Choices, budgets: list[int], context: int, window: int) -> None:
     """A ratio that leaves the window pool less than a window and a page, where SGLang's own ratio would not."""
+    settings, own_ratio = choices.settings, choices.own_ratio
     least = max(stage.pools.least_window for _, stage in stages_of(spec, settings))
     if settings.ratio == own_ratio or window >= least:
         return
@@ -140,13 +139,11 @@ def _printed(sizes: Sizes | None, settings: Settings, context: int) -> Printed:
 
 
 def _resolved(
-    scenario: Scenario, choices: Choices, release: str, context: int, sizes: Sizes | None, paired: bool
+    scenario: Scenario, spec: ModelSpec, choices: Choices, release: str, context: int, sizes: Sizes | None
 ) -> Scenario:
-    """The same Scenario with SGLang's defaults in. A limit of requests changes the pools without radix cache."""
+    """The same Scenario with SGLang's defaults in; planned again it gives the same."""
     settings = choices.settings
-    running = scenario.max_num_seqs
-    if running is None and sizes is not None and settings.radix and sizes.running:
-        running = sizes.running * (scenario.data_parallel if scenario.dp_attention else 1)
+    paired = settings.two_pools or traits_of(spec).compressed
     return scenario.model_copy(
         update={
             "max_model_len": context,
@@ -157,12 +154,20 @@ def _resolved(
             "block_size": settings.page,
             "chunked_prefill_size": settings.chunk,
             "max_num_batched_tokens": scenario.max_num_batched_tokens or MAX_PREFILL_TOKENS,
-            "max_num_seqs": running,
+            "max_num_seqs": scenario.max_num_seqs or _requests(scenario, settings, sizes),
             "prefix_caching": settings.radix,
             "swa_full_tokens_ratio": float(settings.ratio) if paired else scenario.swa_full_tokens_ratio,
             "enforce_eager": bool(scenario.enforce_eager),
         }
     )
+
+
+def _requests(scenario: Scenario, settings: Settings, sizes: Sizes | None) -> int | None:
+    """max_running_requests. Left open where it follows from the pool but, once set, would change the pool."""
+    replicas = scenario.data_parallel if scenario.dp_attention else 1
+    if settings.running is not None:
+        return settings.running * replicas
+    return sizes.running * replicas or None if sizes and settings.radix else None
 
 
 def _notes(scenario: Scenario, spec: ModelSpec, sizes: Sizes | None) -> list[str]:

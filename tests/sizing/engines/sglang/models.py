@@ -42,9 +42,7 @@ def attention(heads: int, kv_heads: int, dim: int, value: int | None = None, win
 
 
 def latent(heads: int, indexer: Indexer | None = None) -> LatentAttention:
-    return LatentAttention(
-        heads=heads, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128, indexer=indexer
-    )
+    return LatentAttention(heads=heads, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128, indexer=indexer)
 
 
 def delta(key_heads: int, value_heads: int, dim: int = 128) -> Recurrent:

@@ -44,7 +44,8 @@ def planned(name: str, pool: int, chosen: dict[str, Any]) -> EnginePlan | None:
     try:
         return plan_of(MODELS[name], available_kv_bytes=pool, **chosen)
     except ScenarioError as error:
-        assert error.field == "swa_full_tokens_ratio"
+        if error.field != "swa_full_tokens_ratio":
+            raise
         return None
 
 
@@ -100,7 +101,7 @@ def holds(cache: StageCache, budget: int, tokens: int, batch: int) -> bool:
         return False
     full_pool, window_pool = stage.pools.sizes(budget)
     if stage.pools.cap is not None or stage.pools.ratio is None:
-        return full_pool >= full and budget >= stage.pools.fixed
+        return bool(full_pool >= full and budget >= stage.pools.fixed)
     enough = window_pool >= max(window, stage.pools.least_window) and budget >= stage.pools.fixed
     return bool(enough and (stage.all_window or full_pool >= full))
 

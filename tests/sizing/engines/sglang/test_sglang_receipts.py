@@ -6,9 +6,9 @@ from statistics import median
 from typing import Any
 
 import pytest
-from model_catalog.lookup import find_entry
 
 from hardware_catalog import get_accelerator
+from model_catalog.lookup import find_entry
 from sizing.engines import calibration
 from sizing.engines.calibration import GIB, Fitted
 from sizing.engines.sglang import ENGINE
@@ -64,7 +64,7 @@ def test_tokens_of_the_printed_pool(row: dict[str, Any]) -> None:
 
 def rest(row: dict[str, Any]) -> float:
     """What the printed free memory leaves for the pools, in GiB."""
-    return float(row["free_after"]) - float(row["free_before"]) * (1 - row["fraction"])
+    return float(row["free_after"]) - float(row["free_before"]) * (1 - float(row["fraction"]))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""Settings of engine sglang: what it refuses and why, defaults by card and release, releases outside the modelled."""
+
+from typing import Any
+
+import pytest
+
+from hardware_catalog import get_accelerator
+from model_catalog.lookup import find_entry
+from sizing.engines import calibration
+from sizing.engines.sglang import ENGINE
+from sizing.engines.sglang.rules import NEWEST
+from sizing.placement import PlacementError
+from sizing.scenario import ScenarioError, make_scenario
+from tests.sizing.engines.sglang.models import MODELS, plan_of
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "field", "part"),
+    [
+        ("Llama-3.1-8B", {"kv_dtype": "q8_0"}, "kv_dtype", 'no cache format "q8_0"'),
+        ("Llama-3.1-8B", {"kv_dtype": "fp8_ds_mla"}, "kv_dtype", "no cache format"),
+        ("Llama-3.1-8B", {"kv_dtype": {"k": "bf16", "v": "fp8_e4m3"}}, "kv_dtype", "keys and values in one format"),
+        ("Llama-3.1-8B", {"kv_dtype": "nvfp4", "engine_version": "0.4.4"}, "kv_dtype", "This release"),
+        ("DeepSeek-V4-Flash", {"kv_dtype": "bf16"}, "kv_dtype", "its own fp8 layout"),
+        ("Qwen3-Next", {"state_dtype": {"conv": "bf16", "recurrent": "int8"}}, "state_dtype", "not a state format"),
+        (
+            "Qwen3-30B-A3B",
+            {"dp_attention": True, "tensor_parallel": 4, "data_parallel": 3},
+            "data_parallel",
+            "multiple",
+        ),
+        ("Llama-3.1-8B", {"speculative": {"method": "medusa"}}, "speculative", 'no speculative method "medusa"'),
+        ("Llama-3.1-8B", {"speculative": {"method": "mtp"}}, "speculative", "no layers for multi-token prediction"),
+        (
+            "gpt-oss-120b",
+            {"swa_full_tokens_ratio": 0.0001, "available_kv_bytes": 10 * GIB},
+            "swa_full_tokens_ratio",
+            "fewer than the 130 that one window and a page need",
+        ),
+    ],
+)
+def test_what_is_refused_and_why(model: str, settings: dict[str, Any], field: str, part: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        plan_of(MODELS[model], **settings)
+    assert refused.value.field == field
+    assert part in refused.value.message
+
+
+def test_a_pool_that_is_only_short_is_a_verdict() -> None:
+    planned = plan_of(MODELS["gpt-oss-120b"], available_kv_bytes=1_000_000)
+    assert planned.printed.kv_tokens == 15
+    assert not planned.fits(1, 1)
+    assert plan_of(MODELS["gpt-oss-120b"], available_kv_bytes=1_000_000, engine_version="0.5.18").fits(1, 1)
+
+
+def test_heads_that_do_not_divide_name_the_field() -> None:
+    with pytest.raises(PlacementError) as refused:
+        plan_of(MODELS["Llama-3.1-8B"], tensor_parallel=3)
+    assert refused.value.field == "tensor_parallel"
+    plan_of(MODELS["Qwen3-30B-A3B"], tensor_parallel=6, data_parallel=3, dp_attention=True)
+
+
+@pytest.mark.parametrize(
+    ("version", "note"),
+    [
+        (None, None),
+        (NEWEST, None),
+        ("v0.5.13.post1", None),
+        ("0.5.23rc1", None),
+        ("0.6.0", f"not modelled; the rules used are those of {NEWEST}"),
+        ("0.3.6", "not modelled; the rules used are those of 0.4.3"),
+        ("0.0.0.dev1+g5f55db35e", f"a build without a release; the rules used are those of {NEWEST}"),
+        ("nightly", f"no SGLang release; the rules used are those of {NEWEST}"),
+    ],
+)
+def test_releases_outside_the_modelled_are_noted(version: str | None, note: str | None) -> None:
+    planned = plan_of(MODELS["Llama-3.1-8B"], engine_version=version)
+    assert planned.scenario.engine_version == version or version is None
+    noted = [text for text in planned.notes if "rules used" in text]
+    assert (not noted) if note is None else note in noted[0]
+
+
+def test_a_release_candidate_sorts_before_its_release() -> None:
+    charged = [
+        plan_of(
+            MODELS["DeepSeek-V3.2"], kv_dtype="fp8", engine_version=version, available_kv_bytes=GIB
+        ).printed.kv_tokens
+        for version in ("0.5.18rc1", "0.5.18")
+    ]
+    assert charged == [GIB // (61 * 708) // 64 * 64, GIB // (61 * 788) // 64 * 64]
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "ranks", "chunk"),
+    [("l4", 1, 4096), ("l40s", 1, 4096), ("h100-sxm5-80gb", 1, 8192), ("b200-sxm", 1, 16_384)],
+)
+def test_chunks_by_memory(accelerator: str, ranks: int, chunk: int) -> None:
+    scenario = make_scenario({"model": "test", "engine": "sglang", "tensor_parallel": ranks})
+    planned = ENGINE.plan(scenario, MODELS["Llama-3.1-8B"], get_accelerator(accelerator))
+    assert planned.scenario.chunked_prefill_size == chunk
+
+
+def test_blackwell_pages_are_those_of_its_kernels() -> None:
+    scenario = make_scenario({"model": "test", "engine": "sglang", "accelerator": "b200-sxm"})
+    assert ENGINE.plan(scenario, MODELS["Llama-3.1-8B"], get_accelerator("b200-sxm")).scenario.block_size == 64
+
+
+def test_the_budget_is_a_share_of_the_memory_that_is_free_before_loading() -> None:
+    """terms + outside = total, and other processes' memory is shared like the rest."""
+    card = get_accelerator("h100-sxm5-80gb")
+    spec = find_entry("meta-llama/Llama-3.1-8B-Instruct").spec
+    scenario = make_scenario({"model": "test", "engine": "sglang", "other_memory_bytes": 10 * GIB})
+    planned = ENGINE.plan(scenario, spec, card)
+    assert card.memory_for_budget is not None
+    free = card.memory_for_budget.bytes - calibration.SGLANG_CONTEXT.bytes - 10 * GIB
+    assert planned.budget == int(free * 0.835)
+    rank = planned.ranks[0]
+    assert rank.available == planned.budget - rank.weights - calibration.SGLANG_LOADING.bytes
+
+
+def test_multimodal_models_leave_a_reserve_and_take_a_smaller_share() -> None:
+    """Gemma 3: 27 layers of 1,152 against 24 of 1,024; 100 MiB from 0.5.18 on."""
+    card = get_accelerator("h100-sxm5-80gb")
+    spec = find_entry("google/gemma-3-27b-it").spec
+    new, old = (
+        ENGINE.plan(make_scenario({"model": "test", "engine": "sglang", "engine_version": version}), spec, card)
+        for version in ("0.5.18", "0.5.15")
+    )
+    complexity = 27 * 1152**2 / (24 * 1024**2)
+    assert new.scenario.memory_fraction == pytest.approx(0.835 * 0.95 * (1 - 0.1 * (complexity - 1)))
+    assert old.budget is not None
+    assert new.budget == old.budget - (100 << 20)
+
+
+def test_weights_under_data_parallel_attention() -> None:
+    """Attention is copied where experts are shared out: Qwen3-30B-A3B on 4 ranks prints 16.39 GB loaded (s014)."""
+    spec = find_entry("Qwen/Qwen3-30B-A3B").spec
+    shared = {"model": "test", "engine": "sglang", "tensor_parallel": 4}
+    plain = ENGINE.plan(make_scenario(shared), spec, None).ranks[0].weights
+    copied = (
+        ENGINE.plan(make_scenario({**shared, "data_parallel": 4, "dp_attention": True}), spec, None).ranks[0].weights
+    )
+    replicas = ENGINE.plan(make_scenario({**shared, "data_parallel": 4}), spec, None).ranks[0].weights
+    assert plain == replicas < copied
+    assert copied / GIB == pytest.approx(16.39, abs=0.46)
+
+
+def test_prediction_layers_are_loaded_only_for_drafts() -> None:
+    spec = find_entry("deepseek-ai/DeepSeek-V3").spec
+    settings = {"model": "test", "engine": "sglang", "tensor_parallel": 8}
+    plain = ENGINE.plan(make_scenario(settings), spec, None).ranks[0]
+    drafted = ENGINE.plan(make_scenario({**settings, "speculative": {"method": "nextn"}}), spec, None).ranks[0]
+    assert plain.draft == 0 < drafted.draft
+    assert plain.weights == drafted.weights
