@@ -74,7 +74,7 @@ def build_of(text: str | None) -> Build:
     mla = _MLA.search(text) if fork else None
     mode = int(mla[1]) if mla else None
     when = _stated_date(text)
-    number = None if fork or when else _BUILD.search(text.strip())
+    number = None if fork or _DATE.search(text) else _BUILD.search(text.strip())
     if number:
         when = date_of_build(int(number[1]))
     if when is None:

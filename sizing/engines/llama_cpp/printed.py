@@ -17,6 +17,7 @@ MIB = 2**20
 NAMES = {"fp16": "f16", "fp32": "f32"}
 NEW_LOADER = date(2025, 1, 12)
 NEW_CONTEXT = date(2025, 3, 13)
+NEW_CACHE = date(2025, 5, 2)  # b5400 has it; the day is not known
 WITHOUT_UNIFIED = date(2025, 8, 21)  # #15467
 NEW_RESERVE = date(2026, 2, 1)  # between b7600 (2026-01-01) and b8200 (2026-03-09)
 DEVICES = {"NVIDIA": "CUDA", "AMD": "ROCm", "Apple": "MTL", "Intel": "SYCL"}
@@ -66,6 +67,10 @@ def _context(rules: Rules) -> str:
     return "llama_init_from_model" if rules.when < NEW_CONTEXT else "llama_context"
 
 
+def _cache(rules: Rules) -> str:
+    return _context(rules) if rules.wording == "fork" or rules.when < NEW_CACHE else "llama_kv_cache_unified"
+
+
 def cache_lines(started: Started) -> Iterator[str]:
     if started.rules.wording in ("self", "fork"):
         if started.whole.rows:
@@ -86,7 +91,7 @@ def sizes(server: Server, rows: Rows, tokens: int, sequences: int) -> tuple[int,
 def _self_line(started: Started) -> str:
     each = [sizes(started.server, rows, started.tokens, started.sequences) for rows in started.whole.rows]
     keys, values = sum(key for key, _ in each), sum(value for _, value in each)
-    start = f"{_context(started.rules)}: KV self size  = {(keys + values) / MIB:7.2f} MiB, "
+    start = f"{_cache(started.rules)}: KV self size  = {(keys + values) / MIB:7.2f} MiB, "
     if started.rules.wording == "fork" and started.rules.latent in ("latent", "transposed"):
         beside = f"kv^T (f16): {values / MIB:7.2f} MiB" if values else "kv^T: not used"
         return f"{start}c^KV ({_name(started.key)}): {keys / MIB:7.2f} MiB, {beside}"

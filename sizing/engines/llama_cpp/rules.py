@@ -8,7 +8,7 @@ from typing import Literal
 from sizing.engines.llama_cpp.builds import Build
 
 Latent = Literal["heads", "copied", "transposed", "latent"]
-Wording = Literal["self", "self_context", "unified", "streams", "fork"]
+Wording = Literal["self", "unified", "streams", "fork"]
 
 # The change points: pull requests of ggml-org/llama.cpp, and about which build.
 LATENT = date(2025, 4, 15)  # #12801, about b5190
@@ -97,10 +97,8 @@ def _mainline(when: date) -> Rules:
 
 def _wording(when: date) -> Wording:
     """b5400 has the first kind of line, b5600 the next, b5950 the one with streams."""
-    if when < date(2025, 1, 12):
+    if when < BATCH_WINDOWS:
         return "self"
-    if when < date(2025, 5, 20):
-        return "self_context"
     return "unified" if when < STREAMS else "streams"
 
 
