@@ -1,41 +1,18 @@
 """Read any config: find the reader of its model type, and add what every config says in the same way."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
-from model_catalog.fields import ConfigError, Fields
-from model_catalog.importers import (
-    encoder_decoder,
-    families,
-    latent,
-    legacy,
-    looped,
-    recurrent,
-    remote_code,
-    text_parts,
-    uneven,
-    unknown,
-    wrapped,
-)
+from model_catalog.fields import ConfigError, Fields, class_defaults
+from model_catalog.importers import unknown
+from model_catalog.importers.readers import READERS
 from model_catalog.importers.rope import read_ropes
 from model_catalog.mixed_formats import with_own_formats
 from model_catalog.quantization import dtype_of, read_quantization
 from model_catalog.spec import ModelSpec
 from model_catalog.towers.parts import decoder_part
-
-Reader = Callable[[Fields], ModelSpec]
-READERS: dict[str, Reader] = {
-    **families.READERS,
-    **text_parts.READERS,
-    **legacy.READERS,
-    **looped.READERS,
-    **remote_code.READERS,
-    **uneven.READERS,
-    **latent.READERS,
-    **recurrent.READERS,
-    **encoder_decoder.READERS,
-}
 
 
 def read_config(config: Mapping[str, Any]) -> ModelSpec:
@@ -57,9 +34,17 @@ def read_fields(f: Fields) -> ModelSpec:
     """The spec of one config object: by its own reader, by that of its text part, or as a plain decoder."""
     f = unknown.named(f, READERS)
     reader = READERS.get(f.model_type)
-    if reader and not wrapped.names_decoder(f):
+    if reader and not _names_decoder(f):
         return reader(f)
     text = decoder_part(f)
-    if text is not None:
-        return wrapped.read_wrapped(f, text, read_fields)
-    return unknown.read_unknown(f)
+    if text is None:
+        return unknown.read_unknown(f)
+    towers = import_module("model_catalog.importers.wrapped")  # only when needed: a third of all readers' code
+    spec: ModelSpec = towers.read_wrapped(f, text, read_fields)
+    return spec
+
+
+def _names_decoder(f: Fields) -> bool:
+    """Whether the file gives a wrapping config the model_type of its decoder (some copies of Ministral 3 do)."""
+    nested = isinstance(f.raw("text_config"), Mapping) and not f.has("num_hidden_layers")
+    return nested and not class_defaults().get(f.model_type, {}).get("parts")

@@ -1,6 +1,6 @@
 """Models whose decoder is a nested config, with vision or audio towers beside it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from model_catalog.fields import ConfigError, Fields, class_defaults
@@ -50,12 +50,6 @@ def read_wrapped(f: Fields, text: Fields, read_text: Callable[[Fields], ModelSpe
         max_context=spec.max_context or max_context_of(f),
         towers=(*spec.towers, *read_towers(f)),
     )
-
-
-def names_decoder(f: Fields) -> bool:
-    """Whether the file gives a wrapping config the model_type of its decoder (some copies of Ministral 3 do)."""
-    nested = isinstance(f.raw("text_config"), Mapping) and not f.has("num_hidden_layers")
-    return nested and not class_defaults().get(f.model_type, {}).get("parts")
 
 
 def tied_of(f: Fields, text: Fields) -> bool:

@@ -1,9 +1,31 @@
 """One module an engine: how it lays out the cache, what it budgets, what it prints."""
 
-from sizing.engines import llama_cpp, minimum, sglang, transformers, vllm
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
 from sizing.engines.plan import Engine
 
-ENGINES: dict[str, Engine] = {
-    engine.name: engine
-    for engine in (minimum.ENGINE, transformers.ENGINE, vllm.ENGINE, sglang.ENGINE, llama_cpp.ENGINE)
+MODULES = {
+    "minimum": "minimum",
+    "transformers": "transformers",
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "llama.cpp": "llama_cpp",
 }
+
+
+class Engines(Mapping[str, Engine]):
+    """Engines by name. An engine's module is imported when it is asked for, which keeps starts quick."""
+
+    def __getitem__(self, name: str) -> Engine:
+        engine: Engine = import_module(f"sizing.engines.{MODULES[name]}").ENGINE
+        return engine
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+ENGINES = Engines()
