@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from components.format import Unit, in_unit, share, short_tokens, two_decimals
+from components.format import BYTES_IN, Unit, share, short_tokens, two_decimals
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.size import TIGHT_SHARE
 
@@ -22,7 +22,7 @@ def context_table(planned: EnginePlan, unit: Unit) -> Styler:
     each = f"Each, {unit}"
     columns: dict[str, list[object]] = {
         "Tokens": [f"**{short_tokens(length)}**" for length in lengths],
-        each: [in_unit(max(int(rank.cache.live(n, 1)) for rank in planned.ranks), unit) for n in lengths],
+        each: [max(int(rank.cache.live(n, 1)) for rank in planned.ranks) / BYTES_IN[unit] for n in lengths],
     }
     for column, load in enumerate(LOADS):
         columns[f"× {load}"] = [

@@ -33,12 +33,8 @@ def number_in(size: int, unit: str) -> str:
     return three_figures(size / BYTES_IN[unit])
 
 
-def in_unit(size: int, unit: str) -> float:
-    return size / BYTES_IN[unit]
-
-
 def two_decimals(size: int, unit: str) -> str:
-    return f"{size / BYTES_IN[unit]:,.2f}"
+    return f"{'−' if size < 0 else ''}{abs(size) / BYTES_IN[unit]:,.2f}"
 
 
 def amount(size: int, unit: Unit) -> str:

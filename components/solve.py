@@ -57,7 +57,11 @@ def solve(values: Mapping[str, Any], config_text: str = "") -> Outcome:
 
 def find_model(model: str, config_text: str) -> ModelSpec:
     """Raises UnknownModel or ConfigError."""
-    return read_text(config_text) if model == OWN_CONFIG else find_entry(model).spec
+    if model != OWN_CONFIG:
+        return find_entry(model).spec
+    if not config_text.strip():
+        raise ConfigError("", "drop the file in the sidebar or paste its text.")
+    return read_text(config_text)
 
 
 @lru_cache(maxsize=16)

@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pandas as pd
-from pandas.io.formats.style import Styler
-
-from components.format import in_unit
+from components.format import two_decimals
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.report import Report
@@ -23,21 +20,27 @@ class Row:
     source: str
 
 
-def terms_table(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> Styler:
+def headers(report: Report) -> list[str]:
     gpus = report.scenario.placement.gpus
-    rows = [row for row in _rows(spec, report, accelerator) if _shown(report, row)]
-    per_gpu = [getattr(report.per_gpu, row.field) for row in rows]
-    columns: dict[str, list[object]] = {
-        "Term": [row.name for row in rows],
-        "Per GPU, GiB": [in_unit(size, "GiB") for size in per_gpu],
-        "GB": [in_unit(size, "GB") for size in per_gpu],
-    }
-    if gpus > 1:
-        columns[f"{gpus:,} GPUs, GiB"] = [in_unit(getattr(report.cluster, row.field), "GiB") for row in rows]
-    columns["How sure"] = [row.grade for row in rows]
-    columns["From"] = [row.source for row in rows]
-    sizes = [name for name in columns if name == "GB" or name.endswith("GiB")]
-    return pd.DataFrame(columns).style.format(dict.fromkeys(sizes, _two_decimals))
+    totals = [f"{gpus:,} GPUs, GiB"] if gpus > 1 else []
+    return ["Term", "Per GPU, GiB", "GB", *totals, "How sure", "From"]
+
+
+def rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> list[list[str]]:
+    """Cells in the order of `headers`; terms that take nothing are left out."""
+    return [_cells(row, report) for row in _rows(spec, report, accelerator) if _shown(report, row)]
+
+
+def number_columns(report: Report) -> range:
+    return range(1, len(headers(report)) - 2)
+
+
+def _cells(row: Row, report: Report) -> list[str]:
+    size = getattr(report.per_gpu, row.field)
+    sizes = [two_decimals(size, "GiB"), two_decimals(size, "GB")]
+    if report.scenario.placement.gpus > 1:
+        sizes.append(two_decimals(getattr(report.cluster, row.field), "GiB"))
+    return [row.name, *sizes, row.grade, row.source]
 
 
 def _shown(report: Report, row: Row) -> bool:
@@ -84,7 +87,3 @@ def _memory(report: Report, accelerator: Accelerator | None) -> Row:
 def _first_source(source: str) -> str:
     """What was read, without its addresses."""
     return source.partition(";")[0].partition(": http")[0].partition(": github.com")[0]
-
-
-def _two_decimals(value: object) -> str:
-    return f"{value:,.2f}".replace("-", "−")

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
-from pandas.io.formats.style import Styler
-
 from components import choices
 from components.format import Unit, amount, both_units, counted, scaled, short_tokens
 from components.formula import Line
@@ -109,13 +106,19 @@ def fault_line(fault: Fault, held: Held) -> str:
         "tensor_parallel": f"No split of {name} over {size} GPUs",
         "pipeline_parallel": f"No split of {name} into {size} stages",
         "decode_context_parallel": "No such split of a request's tokens",
-        "model": "This config.json cannot be read" if model == OWN_CONFIG else "This model is not known here",
+        "model": _model_fault(held, model),
         "accelerator": "This accelerator is not known here",
         "kv_dtype": "No such KV cache for this model",
         "weights": "No such weights",
         "state_dtype": "No such state format",
     }
     return f":red[:material/error:] {headlines.get(fault.field, 'This scenario cannot be')}"
+
+
+def _model_fault(held: Held, model: str) -> str:
+    if model != OWN_CONFIG:
+        return "This model is not known here"
+    return "This config.json cannot be read" if held.config_text.strip() else "No config.json yet"
 
 
 def how_sure(report: Report, unit: Unit) -> str:
@@ -166,6 +169,11 @@ def kept_rows(planned: EnginePlan, unit: Unit) -> list[tuple[str, str]]:
     tokens = planned.scenario.context_length or 1
     cost = request_cost(planned)
     rows = [(f"{tokens:,} tokens", scaled(int(cost.bytes(tokens)), unit))]
+    taken = max(int(rank.cache.live(tokens, 1)) for rank in planned.ranks)
+    if taken != int(cost.bytes(tokens)):
+        rows.append(
+            (f"{tokens:,} tokens, as {choices.engine_label(planned.scenario.engine)} stores them", scaled(taken, unit))
+        )
     rows += stretches(cost, unit)
     if cost.state:
         rows.append(("Recurrent state, whatever the length", scaled(cost.state, unit)))
@@ -184,11 +192,6 @@ def stretches(cost: CacheCost, unit: Unit) -> list[tuple[str, str]]:
         where += f" up to {end:,}" if end else ""
         rows.append((each + where, scaled(added, unit) if added else "nothing"))
     return rows
-
-
-def kept_table(rows: list[tuple[str, str]]) -> Styler:
-    frame = pd.DataFrame({"Of one request": [name for name, _ in rows], "Kept": [size for _, size in rows]})
-    return frame.style.set_properties(subset=["Kept"], **{"text-align": "right"})
 
 
 def formula_line(lines: Sequence[Line], report: Report) -> str:

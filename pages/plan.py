@@ -2,7 +2,17 @@
 
 import streamlit as st
 
-from components import context_table, formula_view, layer_strip, legend, memory_bar, scenario_form, wording
+from components import (
+    context_table,
+    formula_view,
+    layer_strip,
+    legend,
+    memory_bar,
+    plain_table,
+    scenario_form,
+    terms_table,
+    wording,
+)
 from components.command import command
 from components.formula import formula_lines
 from components.frame import enter
@@ -13,7 +23,6 @@ from components.scenario_state import Held, open_state, publish
 from components.segments import bar_of
 from components.share import draw as draw_share
 from components.solve import OWN_CONFIG, Outcome, solve
-from components.terms_table import terms_table
 from components.trouble import draw as draw_trouble
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
@@ -43,7 +52,7 @@ def lengths(held: Held, planned: EnginePlan, report: Report) -> None:
             where = " on each GPU" if report.scenario.placement.gpus > 1 else ""
             st.header(f"What one request keeps{where}", anchor=False)
             rows = wording.kept_rows(planned, held.units)
-            st.table(wording.kept_table(rows), border="horizontal", hide_index=True)
+            plain_table.draw(["Of one request", "Kept"], rows, numbers=[1])
             st.caption(wording.answers_line(report))
         with st.container():
             known = report.per_gpu.available_kv_bytes is not None
@@ -69,7 +78,8 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -
     terms, formula, log, command_line = st.tabs(names, key="details", on_change="rerun")
     if terms.open:
         with terms:
-            st.table(terms_table(planned.spec, report, outcome.accelerator), border="horizontal", hide_index=True)
+            cells = terms_table.rows(planned.spec, report, outcome.accelerator)
+            plain_table.draw(terms_table.headers(report), cells, terms_table.number_columns(report))
             for note in report.notes:
                 st.caption(note)
     if formula.open:

@@ -1,11 +1,12 @@
 """What only a browser shows: the first deep link after a start, the address, both themes, narrow screens."""
 
 import re
+from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -72,7 +73,7 @@ def test_going_back_undoes_the_last_change(address: str, page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_both_themes_pass_axe(address: str, browser: Browser, scheme: str) -> None:
+def test_both_themes_pass_axe(address: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 1100}, color_scheme=scheme)
     page = context.new_page()
     for link in (GEMMA, "model=Qwen/Qwen3.5-27B&tensor_parallel=16&foo=1"):
@@ -117,7 +118,7 @@ def test_narrow_screens_do_not_scroll_sideways_and_figures_have_names(address: s
 
 def test_a_dropped_config_is_sized_and_its_link_opens_it(address: str, page: Page) -> None:
     page.goto(f"{address}/?model=config.json")
-    file = {"name": "config.json", "mimeType": "application/json", "buffer": CONFIG.encode()}
+    file = FilePayload(name="config.json", mimeType="application/json", buffer=CONFIG.encode())
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files([file])
     expect(page.get_by_label("or paste its text")).to_have_value(CONFIG)
     headline = page.get_by_role("heading", level=1)

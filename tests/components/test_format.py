@@ -80,7 +80,7 @@ def test_parse_size(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["much", "-1 GiB", "1 GiB more", "1,00", "9" * 40, "1e9", ""])
 def test_parse_size_says_what_it_takes(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a size. Write it like 24 GiB"):
+    with pytest.raises(ValueError, match=r"is not a size\. Write it like 24 GiB"):
         f.parse_size(text)
 
 
