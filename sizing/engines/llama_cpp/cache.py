@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from model_catalog.spec import Attention, LatentAttention, Layer, ModelSpec
 from sizing.cache import Tokens
 from sizing.engines.llama_cpp.cells import FULL, Law, Server
-from sizing.engines.llama_cpp.compute import Compute
+from sizing.engines.llama_cpp.compute import Compute, Widths, widths_of
 from sizing.engines.llama_cpp.layers import LayerRules, Rows, State, row, rows_of, state_of, summed, summed_states
 from sizing.engines.llama_cpp.split import Share
 
@@ -65,11 +65,12 @@ class DeviceCache:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Caches of each device, those on the host, and all together."""
+    """Caches of each device, those on the host, and all together; and what the compute buffers go by."""
 
     devices: tuple[Caches, ...]
     host: Caches
     whole: Caches
+    widths: Widths
 
 
 Key = tuple[int, LayerRules, tuple[Share, ...], Share, int]
@@ -99,7 +100,10 @@ def _layout(spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: S
         held = layers[share.first : share.last] + ([draft] if share.output else [])
         return caches_of((row for caches in held for row in caches.rows), (caches.state for caches in held))
 
-    return Layout(tuple(of(share) for share in devices), of(host), of(Share(0, len(layers), True)))
+    whole = of(Share(0, len(layers), True))
+    windows = {rows.law for rows in whole.rows if rows.law.kind in ("window", "raw")}
+    widths = widths_of(spec, tuple(sorted(windows, key=lambda law: law.size)))
+    return Layout(tuple(of(share) for share in devices), of(host), whole, widths)
 
 
 def _caches(layer: Layer, by: LayerRules) -> Caches:

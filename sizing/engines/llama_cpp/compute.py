@@ -13,6 +13,7 @@ from sizing.cache import Tokens
 from sizing.engines.llama_cpp.cells import FULL, Law, Server, larger, smaller
 
 FLOAT = 4
+INPUTS = 3  # the token, its position and the row of its output
 MASK_BYTES, PLAIN_MASK_BYTES = 2, 4  # of a cell and token, with and without flash attention
 
 
@@ -20,7 +21,7 @@ MASK_BYTES, PLAIN_MASK_BYTES = 2, 4  # of a cell and token, with and without fla
 class Widths:
     """Elements of a token: the residual, the feed-forward (of all active experts), the queries, the vocabulary.
 
-    `windows` are the laws of the caches that have a mask of their own.
+    `windows` are the laws of the caches that have a mask of their own, `masks` how many kinds of layers have one.
     """
 
     hidden: int
@@ -29,6 +30,7 @@ class Widths:
     queries: int
     vocabulary: int
     windows: tuple[Law, ...]
+    masks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,19 @@ class Compute:
         return larger(peak, (widths.vocabulary * rows + 2 * widths.hidden * batch) * FLOAT)
 
 
+def host_bytes(compute: Compute, tokens: int, sequences: int) -> int:
+    """The pinned buffer of inputs on the host: masks in f32, embeddings of the batch, and its tokens, places and rows.
+
+    Known for builds until April 2026 (receipts l001, l002, l004, l007, l013, l014, l019, l020, l048).
+    """
+    server, widths = compute.server, compute.widths
+    batch = smaller(server.context(tokens, sequences), server.ubatch)
+    cells = server.cells(FULL, tokens, sequences) * (widths.masks - len(widths.windows))
+    for window in widths.windows:
+        cells = cells + server.cells(window, tokens, sequences)
+    return int((cells + widths.hidden + INPUTS) * batch * FLOAT)
+
+
 def widths_of(spec: ModelSpec, windows: tuple[Law, ...]) -> Widths:
     layers = [run.layer for run in spec.layers]
     mixers = [m for layer in layers for m in layer.mixers]
@@ -74,7 +89,12 @@ def widths_of(spec: ModelSpec, windows: tuple[Law, ...]) -> Widths:
         queries=max((_queries(m) for m in attention), default=0),
         vocabulary=spec.vocab_size,
         windows=windows,
+        masks=max(1, len({_window(m) for m in attention})),
     )
+
+
+def _window(mixer: Attention | LatentAttention | CompressedAttention) -> int | None:
+    return mixer.window or (mixer.chunk if isinstance(mixer, Attention) else None)
 
 
 def _queries(mixer: Attention | LatentAttention | CompressedAttention) -> int:

@@ -5,9 +5,10 @@ from model_catalog.spec import ModelSpec
 from sizing.capacity import most_sequences
 from sizing.engines.llama_cpp.cache import DeviceCache
 from sizing.engines.llama_cpp.cells import FULL, Law
-from sizing.engines.llama_cpp.compute import Compute, widths_of
+from sizing.engines.llama_cpp.compute import Compute, host_bytes
 from sizing.engines.llama_cpp.printed import Started, cache_lines, compute_lines, device_names, model_lines
 from sizing.engines.llama_cpp.resolving import Resolved, resolved_of
+from sizing.engines.llama_cpp.rules import FIT, HOST_INPUTS
 from sizing.engines.llama_cpp.split import Share
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.grading import grades_of
@@ -15,6 +16,7 @@ from sizing.memory import Memory
 from sizing.report import Log
 from sizing.scenario import Scenario
 
+FITTING = "Where a model does not fit, builds since December 2025 leave layers on the host unless -ngl is set."
 MARGIN = 2**30  # --fit-target: what is left free on each device
 
 
@@ -22,8 +24,9 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
     resolved = resolved_of(scenario, spec)
     memory = _memory(resolved.scenario, accelerator)
-    ranks = _ranks(resolved, spec, memory)
+    ranks = _ranks(resolved, memory)
     longest = resolved.scenario.max_model_len or 1
+    leaves_layers = resolved.rules.when >= FIT and scenario.gpu_layers is None and not _fit(resolved, ranks)
     return EnginePlan(
         scenario=resolved.scenario,
         spec=spec,
@@ -34,7 +37,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         printed=_printed(resolved, ranks, longest),
         log=_log(resolved, spec, ranks, accelerator),
         grades=grades_of(spec, activation="calibrated", graphs="exact"),
-        notes=(*resolved.notes, *memory.notes),
+        notes=(*resolved.notes, *memory.notes, *([FITTING] if leaves_layers else [])),
     )
 
 
@@ -50,18 +53,13 @@ def _memory(scenario: Scenario, accelerator: Accelerator | None) -> Memory:
     return Memory(total, max(0, total - scenario.other_memory_bytes - MARGIN), tuple(notes))
 
 
-def _ranks(resolved: Resolved, spec: ModelSpec, memory: Memory) -> tuple[RankPlan, ...]:
-    windows = {rows.law for rows in resolved.layout.whole.rows if rows.law.kind in ("window", "raw")}
-    widths = widths_of(spec, tuple(sorted(windows, key=lambda law: law.size)))
-    return tuple(
-        _rank(resolved, memory, index, share, Compute(widths, resolved.server, share.output))
-        for index, share in enumerate(resolved.devices)
-    )
+def _ranks(resolved: Resolved, memory: Memory) -> tuple[RankPlan, ...]:
+    return tuple(_rank(resolved, memory, index, share) for index, share in enumerate(resolved.devices))
 
 
-def _rank(resolved: Resolved, memory: Memory, index: int, share: Share, compute: Compute) -> RankPlan:
+def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankPlan:
     """`usable` is all beside the weights: the compute buffer grows with the context, so a load needs it as well."""
-    held = resolved.held
+    held, compute = resolved.held, Compute(resolved.layout.widths, resolved.server, share.output)
     draft = held.draft if share.output and resolved.drafts else 0
     encoder = held.encoder if index == 0 else 0
     activation = int(compute.bytes(resolved.tokens, resolved.sequences))
@@ -78,6 +76,12 @@ def _rank(resolved: Resolved, memory: Memory, index: int, share: Share, compute:
         available=given if given is not None else None if room is None else room - activation,
         usable=room if given is None else given,
     )
+
+
+def _fit(resolved: Resolved, ranks: tuple[RankPlan, ...]) -> bool:
+    """Whether the load fits every device; True where no memory is known."""
+    load = resolved.tokens, resolved.sequences
+    return all(rank.usable is None or rank.cache.need(*load) <= rank.usable for rank in ranks)
 
 
 def _printed(resolved: Resolved, ranks: tuple[RankPlan, ...], longest: int) -> Printed:
@@ -99,6 +103,12 @@ def _widest_law(resolved: Resolved) -> Law:
     return FULL if FULL in laws or not laws else max(laws, key=lambda law: (law.kind == "window", law.size))
 
 
+def _host_inputs(resolved: Resolved, ranks: tuple[RankPlan, ...]) -> int | None:
+    if resolved.rules.when >= HOST_INPUTS:
+        return None
+    return host_bytes(Compute(resolved.layout.widths, resolved.server, True), resolved.tokens, resolved.sequences)
+
+
 def _log(resolved: Resolved, spec: ModelSpec, ranks: tuple[RankPlan, ...], accelerator: Accelerator | None) -> Log:
     held = resolved.held
     names = device_names(accelerator.vendor if accelerator else None, len(ranks))
@@ -115,6 +125,6 @@ def _log(resolved: Resolved, spec: ModelSpec, ranks: tuple[RankPlan, ...], accel
     lines = (
         *model_lines(resolved.rules, names, held.devices, held.host),
         *cache_lines(started),
-        *compute_lines(resolved.rules, names, [rank.activation for rank in ranks]),
+        *compute_lines(resolved.rules, names, [rank.activation for rank in ranks], _host_inputs(resolved, ranks)),
     )
     return Log(model_loading_bytes=held.devices[0], lines=lines)

@@ -55,10 +55,14 @@ def model_lines(rules: Rules, names: list[str], devices: tuple[int, ...], host: 
             yield f"{start}: {name:>12}{kind} buffer size = {size / MIB:8.2f} MiB"
 
 
-def compute_lines(rules: Rules, names: list[str], devices: list[int]) -> Iterator[str]:
+def compute_lines(rules: Rules, names: list[str], devices: list[int], host: int | None) -> Iterator[str]:
+    """`host`: None where its size is not known."""
     start = "sched_reserve" if rules.when >= NEW_RESERVE else _context(rules)
     for name, size in zip(names, devices, strict=True):
         yield f"{start}: {name:>10} compute buffer size = {size / MIB:8.2f} MiB"
+    if host is not None:
+        name = names[0].rstrip("0") + "_Host"
+        yield f"{start}: {name:>10} compute buffer size = {host / MIB:8.2f} MiB"
 
 
 def _context(rules: Rules) -> str:

@@ -19,11 +19,13 @@ FLASH_BY_DEFAULT = date(2025, 8, 30)  # #15434, b6327 has it
 UNPADDED = date(2025, 10, 28)  # #16812, about b6877
 FOUR_SLOTS = date(2025, 11, 2)  # #16736, about b6927; b7079 has it
 PADDED_256 = date(2025, 11, 6)  # #17046, about b6968
+FIT = date(2025, 12, 20)  # between b7450 (2025-12-14) and b7550 (2025-12-27)
 SLOTS_AS_ASKED = date(2025, 12, 15)  # #17997, about b7458
 LATENT_ONCE = date(2026, 1, 24)  # #19067, about b7825
 HYBRID_STREAMS = date(2026, 2, 12)  # #19559, about b8019
 PLAIN_WINDOWS = (date(2026, 4, 1), date(2026, 4, 2))  # #21277 to #21332, about b8630
 ROLLBACK = date(2026, 5, 16)  # #22673, b9180
+HOST_INPUTS = date(2026, 5, 1)  # b9010 of 2026-05-03 holds embeddings twice (receipts l023, l028)
 FEW_OUTPUTS = date(2026, 6, 1)  # #23861, about b9430
 STATE_SNAPSHOTS = date(2026, 8, 14)  # #26623, b10431
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from model_catalog.lookup import find_entry
 from model_catalog.spec import Attention, FeedForward, Layer, LayerRun, ModelSpec
-from sizing.engines.llama_cpp.planning import Resolved, plan, resolved_of
+from sizing.engines.llama_cpp.planning import plan
 from sizing.engines.llama_cpp.printed import sizes
+from sizing.engines.llama_cpp.resolving import Resolved, resolved_of
 from sizing.engines.plan import EnginePlan
 from sizing.scenario import Scenario, make_scenario
 

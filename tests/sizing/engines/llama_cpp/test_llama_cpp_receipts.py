@@ -52,17 +52,37 @@ def test_compute_buffers(receipt: dict[str, Any]) -> None:
     assert 0.81 < found / printed < 1.02
 
 
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("l001", 80.01),
+        ("l002", 36.01),
+        ("l004", 138.51),
+        ("l007", 92.01),
+        ("l013", 76.01),
+        ("l014", 28.01),
+        ("l019", 288.02),
+        ("l020", 10.01),
+        ("l048", 24.01),
+    ],
+)
+def test_the_host_buffer_of_inputs(name: str, printed: float) -> None:
+    receipt = next(r for r in RECEIPTS if r["id"] == name)
+    assert planned(receipt).log.lines[-1].endswith(f"_Host compute buffer size = {printed:8.2f} MiB")
+
+
 def test_the_window_cache_of_may_2025_holds_a_logical_batch() -> None:
     """Command-R7B at 31,000 tokens: nvidia-smi showed 2,344 MiB less than with every layer at full length (l052).
 
     24 window layers of 4,096 B a cell: 31,232 cells less 4,096 + 2,048 are 2,352 MiB; the rest is the compute buffer.
     """
-    receipt = {
-        "model": "CohereLabs/c4ai-command-r7b-12-2024",
-        "scenario": {"context_length": 31_000, "flash_attention": True, "engine_version": "2025-05-20"},
-    }
-    full = receipt | {"scenario": receipt["scenario"] | {"swa_full": True}}
-    assert predicted(full)["total"]["size"] - predicted(receipt)["total"]["size"] == 2352
+    settings = {"context_length": 31_000, "flash_attention": True, "engine_version": "2025-05-20"}
+
+    def total(**more: Any) -> float:
+        receipt = {"model": "CohereLabs/c4ai-command-r7b-12-2024", "scenario": settings | more}
+        return predicted(receipt)["total"]["size"]
+
+    assert total(swa_full=True) - total() == 2352
 
 
 def test_the_lines_of_a_log_are_worded_as_printed() -> None:

@@ -9,7 +9,8 @@ from model_catalog.lookup import find_entry
 from sizing.engines.llama_cpp.builds import build_of, date_of_build
 from sizing.engines.llama_cpp.cells import FULL, Law, Server
 from sizing.engines.llama_cpp.layers import row
-from sizing.engines.llama_cpp.planning import plan, resolved_of
+from sizing.engines.llama_cpp.planning import plan
+from sizing.engines.llama_cpp.resolving import resolved_of
 from sizing.engines.llama_cpp.rules import rules_of
 from sizing.engines.llama_cpp.split import on_host, shares
 from sizing.scenario import make_scenario
