@@ -6,7 +6,7 @@ from typing import Any
 
 from components.solve import OWN_CONFIG
 from hardware_catalog import all_accelerators
-from model_catalog.lookup import all_ids
+from model_catalog.lookup import all_ids, entry_ids
 from model_catalog.spec import ModelSpec
 from sizing.engines import ENGINES, minimum, transformers
 from sizing.engines.simple import SimpleRules
@@ -43,13 +43,16 @@ def with_current(options: Iterable[Any], value: Any) -> list[Any]:
 
 @cache
 def model_names() -> dict[str, str]:
-    """Id → label: the name without its organisation; only the first of several that share a name has it alone."""
-    labels, taken = {OWN_CONFIG: "Your own config.json"}, set()
-    for model in all_ids():
-        name = name_of(model)
-        labels[model] = _told_apart(model) if name in taken else name
-        taken.add(name)
-    return labels
+    """Id → label: the name without its organisation, which only the first of several that share a name has alone."""
+    owners = {organisation_of(model) for model in entry_ids()}
+    ids = sorted(all_ids(), key=lambda model: organisation_of(model) not in owners)
+    bare = {name_of(model): model for model in reversed(ids)}
+    labels = {model: name_of(model) if bare[name_of(model)] == model else _told_apart(model) for model in all_ids()}
+    return {OWN_CONFIG: "Your own config.json", **labels}
+
+
+def organisation_of(model: str) -> str:
+    return model.partition("/")[0]
 
 
 def name_of(model: str) -> str:
@@ -95,7 +98,7 @@ def kv_options(engine: str) -> list[str]:
 
 
 def kv_label(name: str) -> str:
-    return {AUTO: "Auto", APART: "K and V apart"}.get(name, name.upper())
+    return {AUTO: "Auto", APART: "K ≠ V"}.get(name, name.upper())
 
 
 def engine_options() -> list[str]:

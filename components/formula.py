@@ -136,7 +136,15 @@ def _entry(mixer: Mixer, size: int, formats: CacheFormats) -> tuple[Factor, ...]
     factors = _entry_numbers(mixer, formats)
     if factors and prod(factor.value for factor in factors) == size:
         return factors
-    return (Factor(size, "bytes a token"),)
+    return (Factor(size, _entry_label(mixer, formats)),)
+
+
+def _entry_label(mixer: Mixer, formats: CacheFormats) -> str:
+    if not isinstance(mixer, Attention | CrossAttention):
+        return f"bytes a token in {formats.key.upper()}"
+    key = f"{mixer.kv_heads} × {mixer.head_dim} K in {formats.key.upper()}"
+    value = f"{mixer.kv_heads} × {mixer.value_dim} V in {formats.value.upper()}"
+    return f"bytes a token: {key} + {value}"
 
 
 def _entry_numbers(mixer: Mixer, formats: CacheFormats) -> tuple[Factor, ...]:

@@ -318,28 +318,29 @@ SETTINGS = (
 
 
 def _exact(form: Form) -> None:
-    """Exact numbers for the three controls that offer steps."""
+    """Exact numbers for the two sliders."""
     for column, (name, label, most) in zip(
-        st.columns(3, gap="xsmall"),
-        (
-            ("context_length", "Tokens", LONGEST_CONTEXT),
-            ("batch_size", "Requests", LARGEST_BATCH),
-            ("tensor_parallel", "TP", MOST_RANKS),
-        ),
+        st.columns(2, gap="small"),
+        (("context_length", "Tokens, exact", LONGEST_CONTEXT), ("batch_size", "Requests, exact", LARGEST_BATCH)),
         strict=True,
     ):
         with column:
-            seeded(f"{name}_exact", form.get(name))
-            st.number_input(
-                label,
-                min_value=1,
-                max_value=most,
-                step=1,
-                value=None,
-                key=f"{WIDGET}{name}_exact",
-                on_change=_take_exact,
-                args=(name,),
-            )
+            _exact_field(form, name, label, most)
+
+
+def _exact_field(form: Form, name: str, label: str, most: int) -> None:
+    """A number field that its stepped control follows."""
+    seeded(f"{name}_exact", form.get(name))
+    st.number_input(
+        label,
+        min_value=1,
+        max_value=most,
+        step=1,
+        value=None,
+        key=f"{WIDGET}{name}_exact",
+        on_change=_take_exact,
+        args=(name,),
+    )
 
 
 def _take_exact(name: str) -> None:
@@ -353,19 +354,21 @@ def _take_exact(name: str) -> None:
 
 
 def _parallel(form: Form) -> None:
-    left, middle, right = st.columns(3, gap="xsmall")
-    with left:
-        form.whole("pipeline_parallel", "PP", help="Pipeline parallel: the layers are split into stages.")
-    with middle:
-        form.whole("data_parallel", "DP", help="Data parallel: copies of the whole model.")
-    with right:
-        form.whole(
-            "decode_context_parallel",
-            "DCP",
-            help="Decode context parallel: the tokens of a request are shared out.",
-        )
-    for name in ("pipeline_parallel", "data_parallel", "decode_context_parallel"):
-        form.put(name, form.get(name, 1))
+    """Sizes of the groups, two a row."""
+    sizes = {
+        "pipeline_parallel": ("Pipeline", "The layers are split into this many stages."),
+        "data_parallel": ("Data", "This many copies of the whole model share the requests."),
+        "decode_context_parallel": ("Context", "This many GPUs share out the tokens of a request."),
+    }
+    st.caption("GPUs by kind of parallelism")
+    for pair in (("", "pipeline_parallel"), ("data_parallel", "decode_context_parallel")):
+        for column, name in zip(st.columns(2, gap="small"), pair, strict=True):
+            with column:
+                if name:
+                    form.whole(name, sizes[name][0], help=sizes[name][1])
+                    form.put(name, form.get(name, 1))
+                else:
+                    _exact_field(form, "tensor_parallel", "Tensor", MOST_RANKS)
     seeded("expert_parallel", form.get("expert_parallel", False))
     form.put("expert_parallel", st.toggle("Expert parallel", key=WIDGET + "expert_parallel", on_change=moved))
 
