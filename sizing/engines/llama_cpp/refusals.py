@@ -24,8 +24,13 @@ FOREIGN = {
 }
 
 
-def check(scenario: Scenario, rules: Rules) -> None:
+UNSUPPORTED = frozenset({"whisper", "mllama", "xlstm", "recurrent_gemma"})
+
+
+def check(scenario: Scenario, spec: ModelSpec, rules: Rules) -> None:
     """Raises ScenarioError at the field at fault."""
+    if spec.model_type in UNSUPPORTED:
+        raise ScenarioError("model", f"llama.cpp has no architecture for {spec.model_type} models.")
     for field, reason in FOREIGN.items():
         value = getattr(scenario, field)
         if value is not False and value != Scenario.model_fields[field].default:
@@ -46,7 +51,8 @@ def cache_types(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) 
     asked = scenario.kv_dtype
     key, value = (_type(name) for name in ((asked.k, asked.v) if isinstance(asked, KvFormats) else (asked, asked)))
     if value in QUANTISED and not flash:
-        raise ScenarioError("kv_dtype", f"A {value} value cache needs flash attention, which is off.")
+        off = "is off" if scenario.flash_attention is False else "this build leaves off unless it is asked for"
+        raise ScenarioError("kv_dtype", f"A {value} value cache needs flash attention, which {off}.")
     if rules.when >= LATENT_ONCE and rules.wording != "fork":
         _check_heads(spec, key, value)
     return key, value

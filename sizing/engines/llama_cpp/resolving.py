@@ -59,7 +59,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
     build = build_of(scenario.engine_version)
     rules = rules_of(build)
-    refusals.check(scenario, rules)
+    refusals.check(scenario, spec, rules)
     flash = rules.flash_by_default if scenario.flash_attention is None else scenario.flash_attention
     types = refusals.cache_types(scenario, spec, rules, flash)
     file, file_note = file_type(spec, scenario.weights)

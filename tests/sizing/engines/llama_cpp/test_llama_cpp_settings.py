@@ -63,6 +63,11 @@ def test_what_llama_cpp_has_not_is_refused_at_its_field(fields: dict[str, Any], 
     assert fault.value.message.endswith(".")
 
 
+def test_models_without_an_architecture_in_llama_cpp_are_refused() -> None:
+    with pytest.raises(ScenarioError, match="no architecture for whisper"):
+        planned("openai/whisper-tiny")
+
+
 def test_keys_alone_may_be_quantised_without_flash_attention() -> None:
     """Receipt l020: K iq4_nl 18 MiB beside V f16 64 MiB."""
     cache = planned(kv_dtype={"k": "iq4_nl", "v": "f16"}, flash_attention=False).ranks[0].cache
