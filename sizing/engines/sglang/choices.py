@@ -14,7 +14,8 @@ from sizing.scenario import Scenario
 
 RATIO = 0.8  # swa_full_tokens_ratio
 SMALL_RATIO = 0.1
-SMALL_RATIO_MODELS = ("inkling", "inkling_mm")
+STATE_TENTHS = 9  # mamba_full_memory_ratio 0.9
+INKLING = ("inkling", "inkling_text")  # both ratios 0.1, and the extra buffer (SGLang arg_groups/model_overrides)
 COMPRESSED_PAGE = 256
 SPARSE_PAGE = 64
 TENSORRT_PAGE = 64
@@ -32,6 +33,7 @@ EXTRA_BUFFER = (
     "falcon_h1",
     "granitemoehybrid",
     "nemotron_h",
+    *INKLING,
 )
 
 
@@ -62,7 +64,7 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
     running = _running(scenario, replicas)
     page, notes = _page(scenario, traits, rules, blackwell)
     two_pools = _two_pools(scenario, spec, traits, rules, blackwell)
-    own_ratio = SMALL_RATIO if traits.compressed or spec.model_type in SMALL_RATIO_MODELS else RATIO
+    own_ratio = SMALL_RATIO if traits.compressed or spec.model_type in INKLING else RATIO
     conv_bytes, recurrent_bytes = state_bytes(scenario)
     chunk = scenario.chunked_prefill_size or chunk_default(rules, card)
     settings = Settings(
@@ -77,6 +79,7 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
         chunk=chunk,
         radix=radix,
         slots_each=_slots_each(spec, rules, radix) if traits.recurrent else 1,
+        state_tenths=1 if spec.model_type in INKLING else STATE_TENTHS,
         conv_bytes=conv_bytes,
         recurrent_bytes=recurrent_bytes,
         draft_tokens=scenario.speculative.tokens if scenario.speculative else 0,

@@ -2,7 +2,7 @@
 
 Every full token is charged its share of the compressed entries and, by the ratio, of the window pool of all layers
 with the states of the indexed compressors beside it. The states of the widely compressed layers are a ring per
-request, paid for first (DSV4PoolConfigurator).
+request, paid for first (DSV4PoolConfigurator); before 0.5.15 they lay beside the window pool as well.
 """
 
 from collections import Counter
@@ -19,6 +19,7 @@ from sizing.engines.sglang.settings import Settings
 
 STATE_BYTES = 4  # compressor states are fp32
 ROW_STEP = 128
+INDEXED, WIDE, WINDOW = 4, 128, 128  # ratios and window of the published configs
 LOWER_CLAMP = 2048  # max_running_requests where neither the user nor the budget gives it
 
 
@@ -29,6 +30,8 @@ def compressed_stage(layers: Iterable[Layer], settings: Settings) -> Stage:
         full += count * _entries(mixer)
         window += count * (_entry(mixer) + _window_state(mixer, settings))
         rings += count * _ring(mixer, settings)
+    if settings.rules.counts_prediction_window and counts:
+        window += _entry(next(iter(counts)))
     page, ratio = settings.page, settings.ratio
     number = sum(counts.values())
     drafts = Fraction(number + 1, number) if settings.draft_tokens and number else Fraction(1)
@@ -67,16 +70,16 @@ def _ring_length(mixer: CompressedAttention, settings: Settings) -> int:
 
 
 def _window_state(mixer: CompressedAttention, settings: Settings) -> Fraction:
-    """States of an indexed compressor and of its indexer a window token: one ring for every window."""
-    if not mixer.ratio or mixer.indexer is None:
+    """States of a compressor, and of its indexer, a window token: one ring for every window."""
+    if not mixer.ratio or _ring(mixer, settings):
         return Fraction(0)
-    row = 4 * (mixer.head_dim + mixer.indexer.head_dim) * STATE_BYTES
+    row = (4 * (mixer.head_dim + mixer.indexer.head_dim) if mixer.indexer else 2 * mixer.head_dim) * STATE_BYTES
     return Fraction(_ring_length(mixer, settings) * row, mixer.window)
 
 
 def _ring(mixer: CompressedAttention, settings: Settings) -> int:
     """States of a compressor without indexer that one request holds."""
-    if not mixer.ratio or mixer.indexer is not None:
+    if not mixer.ratio or mixer.indexer is not None or not settings.rules.rings_by_request:
         return 0
     return _ring_length(mixer, settings) * 2 * mixer.head_dim * STATE_BYTES
 
@@ -98,3 +101,14 @@ def _live(mixer: CompressedAttention) -> CacheCost:
     if mixer.ratio:
         growths.append(Growth(int(_entries(mixer) * mixer.ratio), every=mixer.ratio))
     return CacheCost(tuple(growths))
+
+
+def compressed_line(full: int, window: int, settings: Settings) -> str:
+    """The log line of the pools."""
+    drafted = 2 if settings.draft_tokens else 1
+    states = window // WINDOW * INDEXED * 2 * drafted
+    rings = 0 if settings.rules.rings_by_request else window // WINDOW * WIDE * drafted
+    return (
+        f"DSV4 pool sizes: full={full}, swa={window}, c4={full // INDEXED}, c128={full // WIDE}, "
+        f"c4_state={states}, c128_state={rings}"
+    )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sizing.engines.sglang.cache import Stage
+from sizing.engines.sglang.compressed import compressed_line
 from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS
 from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.rows import Row
@@ -36,7 +37,7 @@ def lines_of(sums: Sums, stage: Stage, sizes: Sizes, settings: Settings, context
     if stage.window_page and sums.window_layers:
         lines += _two_pools(sums, sizes, settings)
     elif stage.window_page:
-        lines.append(_compressed(stage, sizes))
+        lines.append(compressed_line(sizes.full, sizes.window, settings))
     elif sums.full_layers:
         lines.append(_pool(sums.full, sizes.full, settings))
     return (*lines, _summary(sizes, settings, context))
@@ -72,11 +73,6 @@ def _two_pools(sums: Sums, sizes: Sizes, settings: Settings) -> list[str]:
         _pool(sums.full, sizes.full, settings),
         f"SWAKVPool mem usage: {gigabytes(used)} GB, swa size: {sizes.window}, full size: {sizes.full}",
     ]
-
-
-def _compressed(stage: Stage, sizes: Sizes) -> str:
-    full = sizes.full
-    return f"DSV4 pool sizes: full={full}, swa={sizes.window}, c4={full // 4}, c128={full // 128}"
 
 
 def _states(sums: Sums, slots: int) -> str:

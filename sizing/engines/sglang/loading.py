@@ -44,9 +44,14 @@ def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:
     if place.dp_attention:
         attention = _bytes(spec, scenario, replace(plain, tensor_parallel=place.tensor_parallel // place.data_parallel))
         stages = [_merged(rest, parts) for rest, parts in zip(stages, attention, strict=True)]
-    drafts = scenario.speculative is not None and scenario.speculative.model is None
-    drafts = drafts and scenario.speculative is not None and scenario.speculative.method.lower() in OWN_DRAFTS
+    drafts = drafts_itself(scenario)
     return [_split(stage, drafts) for stage in stages]
+
+
+def drafts_itself(scenario: Scenario) -> bool:
+    """Whether the model's own prediction layers draft."""
+    drafter = scenario.speculative
+    return drafter is not None and drafter.model is None and drafter.method.lower() in OWN_DRAFTS
 
 
 def _bytes(spec: ModelSpec, scenario: Scenario, placement: Placement) -> list[dict[TensorClass, int]]:

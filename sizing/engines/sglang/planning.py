@@ -11,7 +11,7 @@ from sizing.engines.sglang.choices import Choices, card_of, choose
 from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS, running_default
 from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.lines import Sizes, lines_of
-from sizing.engines.sglang.loading import Memory, memory_of, weights_of
+from sizing.engines.sglang.loading import Memory, drafts_itself, memory_of, weights_of
 from sizing.engines.sglang.refusals import check
 from sizing.engines.sglang.rules import release_of, rules_of
 from sizing.engines.sglang.settings import Settings
@@ -59,7 +59,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
             lines=lines_of(*stages[0], sizes, choices.settings, context) if sizes and sizes.full else (),
         ),
         grades=replace(grades_of(spec), runtime="calibrated"),
-        notes=(*_notes(scenario, spec, sizes), *notes, *choices.notes),
+        notes=(*_notes(scenario, spec, sizes), *notes, *choices.notes, *_unknown(scenario, choices, traits)),
     )
 
 
@@ -181,4 +181,14 @@ def _notes(scenario: Scenario, spec: ModelSpec, sizes: Sizes | None) -> list[str
     batch = -(-scenario.batch_size // scenario.data_parallel)
     if sizes and 0 < sizes.running < batch:
         notes.append(f"SGLang runs at most {sizes.running:,} requests at once here; the rest wait.")
+    return notes
+
+
+def _unknown(scenario: Scenario, choices: Choices, traits: Traits) -> list[str]:
+    """What is not counted, or stands in for something that is not known."""
+    notes = []
+    if traits.compressed and not choices.settings.rules.compressed_pools:
+        notes.append("This release of SGLang does not know the model yet; the rules used are those of 0.5.12.")
+    if scenario.speculative and choices.settings.draft_layers and not drafts_itself(scenario):
+        notes.append("The draft is counted as one more layer like the model's own; its weights are not counted.")
     return notes

@@ -31,7 +31,7 @@ TWO_POOLS_SINCE = {
     "embedding_gemma2": "0.5.23",  # "others later": known for the newest release only
     "granite_swa": "0.5.23",
     "inkling": "0.5.23",
-    "inkling_mm": "0.5.23",
+    "inkling_text": "0.5.23",
     "mellum": "0.5.23",
     "muse_spark": "0.5.23",
     "muse_spark_text": "0.5.23",
@@ -50,6 +50,8 @@ class Rules:
     `fixed_slots`: slots without radix cache and limit; None: the automatic split.
     `extra_buffer`: recurrent prefix caching takes two further slots a request on listed architectures.
     `stage_slots`: a slot holds the recurrent layers of one pipeline stage, before those of all.
+    `compressed_pools`: DeepSeek-V4 is known. `rings_by_request`: rings of its wide compressors are paid by request,
+    before by window token. `counts_prediction_window`: its prediction layer is charged a window.
     `multimodal_reserve`: the budget leaves 100 MiB for multimodal models.
     `fraction_by_tensor_parallel`: the default fraction of 0.4.x.
     `one_more_request`: 0.4.x prints one more than max_running_requests.
@@ -71,6 +73,8 @@ class Rules:
     extra_buffer: bool
     stage_slots: bool
     compressed_pools: bool
+    rings_by_request: bool
+    counts_prediction_window: bool
     multimodal_reserve: bool
     fraction_by_tensor_parallel: bool
     one_more_request: bool
@@ -105,6 +109,8 @@ def rules_of(version: Version) -> Rules:
         extra_buffer=since("0.5.15"),
         stage_slots=since("0.5.18"),
         compressed_pools=since("0.5.12"),
+        rings_by_request=since("0.5.15"),  # a public log of 0.5.13: 32,781.44 bytes, of 0.5.15: 13,735.04
+        counts_prediction_window=not since("0.5.13"),  # a public log of May 2026: 15,955.85 bytes
         multimodal_reserve=since("0.5.18"),
         fraction_by_tensor_parallel=not since("0.5.0"),  # unverified between 0.4.4 and 0.5.6
         one_more_request=not since("0.5.0"),

@@ -7,14 +7,15 @@ import numpy as np
 from sizing.cache import Tokens
 from sizing.engines.sglang.pools import larger
 
-OWN, ALL = 9, 19  # mamba_full_memory_ratio 0.9: nine nineteenths of what is left go to states
+TENTHS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
     """`unit` / `parts` bytes are charged a slot, `pad` once inside the share and `before` ahead of it.
 
-    `fixed`: so many slots; None for the automatic split of what is left.
+    `fixed`: so many slots; None for the automatic split: `share` tenths of what tokens get go to states
+    (mamba_full_memory_ratio, 0.9 for most).
     """
 
     unit: int
@@ -22,12 +23,14 @@ class Slots:
     pad: int = 0
     before: int = 0
     fixed: int | None = None
+    share: int = 9
 
     def count(self, budget: int) -> int:
         """Slots that running requests can get; the pool holds one more."""
         if self.fixed is not None:
             return self.fixed
-        return max(0, (OWN * (budget - self.before) - ALL * self.pad) * self.parts // (ALL * self.unit))
+        whole = TENTHS + self.share
+        return max(0, (self.share * (budget - self.before) - whole * self.pad) * self.parts // (whole * self.unit))
 
     def charge(self, slots: Tokens) -> Tokens:
         return self.before + self.pad - (-slots * self.unit // self.parts)
@@ -51,13 +54,14 @@ class Slots:
 
     def _least(self, slots: Tokens) -> Tokens:
         """The smallest budget that buys so many slots."""
-        return self.before - (-(slots * self.unit + self.pad * self.parts) * ALL // (OWN * self.parts))
+        charged = slots * self.unit + self.pad * self.parts
+        return self.before - (-charged * (TENTHS + self.share) // (self.share * self.parts))
 
     def _enough_for(self, rest: Tokens) -> Tokens:
         """The fewest slots at which `rest` bytes may still be left, just before one more is bought."""
-        share = ALL - OWN
-        spare = OWN * self.parts * rest - ALL * self.unit - share * self.pad * self.parts
-        slots = larger(spare // (share * self.unit) - 1, 0)
+        whole = TENTHS + self.share
+        spare = self.share * self.parts * rest - whole * self.unit - TENTHS * self.pad * self.parts
+        slots = larger(spare // (TENTHS * self.unit) - 1, 0)
         for _ in range(3):
             slots = slots + (self._least(slots + 1) - 1 - self.charge(slots) < rest) * 1
         return slots

@@ -15,7 +15,7 @@ from sizing.engines.sglang.traits import traits_of
 from sizing.placement import stages
 
 EVICTION_INTERVAL = 128  # SGLANG_SWA_EVICTION_INTERVAL
-_MOST = 256
+_MOST = 2048
 _known: dict[tuple[int, Settings], tuple[ModelSpec, list[tuple[Sums, Stage]]]] = {}
 
 
@@ -124,14 +124,15 @@ def _cap(window: int, settings: Settings) -> int:
 def _slots(slot: int, settings: Settings) -> Slots:
     rules, drafts, each = settings.rules, settings.draft_tokens, settings.slots_each
     pad = slot * (1 + drafts) if rules.padding_slot_charged else 0
+    share = settings.state_tenths
     if not settings.radix:
         fixed = settings.running or rules.fixed_slots
         if fixed is not None:
             return Slots(unit=slot * (1 + drafts), pad=pad, fixed=fixed)
     if not drafts:
-        return Slots(unit=slot, pad=pad)
+        return Slots(unit=slot, pad=pad, share=share)
     if rules.draft_slots == "copies":
-        return Slots(unit=slot * (1 + drafts))
+        return Slots(unit=slot * (1 + drafts), share=share)
     if rules.draft_slots == "first":
-        return Slots(unit=slot, before=slot * (settings.running or 0) * drafts)
-    return Slots(unit=slot * (each + drafts), parts=each, pad=pad)
+        return Slots(unit=slot, before=slot * (settings.running or 0) * drafts, share=share)
+    return Slots(unit=slot * (each + drafts), parts=each, pad=pad, share=share)

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from hardware_catalog import get_accelerator
+from model_catalog.spec import CompressedAttention, ModelSpec
 from sizing.engines.sglang import ENGINE
 from sizing.engines.sglang.cache import StageCache
 from sizing.engines.sglang.defaults import Card, fraction_default
 from sizing.engines.sglang.rules import NEWEST, release_of, rules_of
 from sizing.engines.sglang.slots import Slots
 from sizing.scenario import make_scenario
-from tests.sizing.engines.sglang.models import INDEXER, MODELS, attention, latent, plan_of, spec_of
+from tests.sizing.engines.sglang.models import INDEXER, MODELS, attention, latent, plan_of, short_conv, spec_of
 
 GIB = 2**30
 
@@ -242,3 +243,54 @@ def test_sparse_latents_are_fp8_by_default_on_blackwell() -> None:
     planned = ENGINE.plan(scenario, spec, get_accelerator("b200-sxm"))
     assert planned.scenario.kv_dtype == "fp8_ds_mla"
     assert planned.ranks[0].cache.kv(64, 1) == 64 * 61 * 788
+
+
+V4_PRO = spec_of(
+    (30, CompressedAttention(heads=128, head_dim=512, rope_dim=64, window=128, ratio=4, indexer=INDEXER)),
+    (31, CompressedAttention(heads=128, head_dim=512, rope_dim=64, window=128, ratio=128)),
+    model_type="deepseek_v4",
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "version", "ratio", "size"),
+    [
+        (MODELS["DeepSeek-V4-Flash"], NEWEST, 0.1, "7705.45"),
+        (V4_PRO, "0.5.15", 0.15, "13735.04"),
+        (V4_PRO, "0.5.13", 0.15, "32781.44"),
+        (MODELS["DeepSeek-V4-Flash"], "0.5.12", 0.1, "15955.85"),
+    ],
+)
+def test_bytes_a_full_token_that_public_logs_of_v4_print(
+    spec: ModelSpec, version: str, ratio: float, size: str
+) -> None:
+    """The lines "DSV4 memory calculation: bytes_per_full_token=…" (public files, repositories not recorded)."""
+    planned = plan_of(spec, engine_version=version, swa_full_tokens_ratio=ratio, available_kv_bytes=40 * GIB)
+    cache = planned.ranks[0].cache
+    assert isinstance(cache, StageCache)
+    assert f"{float(cache.stage.pools.cell):.2f}" == size
+
+
+def test_pools_that_a_public_log_of_v4_flash_prints() -> None:
+    """available_bytes=11.89 GB, c128_state_fixed=0.11 GB: full=1641472, swa=164096, c4=410368, c128=12824."""
+    settings = {"max_num_seqs": 8, "engine_version": NEWEST}
+    low, high = (
+        plan_of(MODELS["DeepSeek-V4-Flash"], available_kv_bytes=round(pool * GIB), **settings).printed.kv_tokens
+        for pool in (11.885, 11.895)
+    )
+    assert low is not None
+    assert high is not None
+    assert low <= 1_641_472 <= high
+    cache = cache_of("DeepSeek-V4-Flash", **settings)
+    assert f"{cache.stage.pools.fixed / GIB:.2f}" == "0.11"
+    full = cache.stage.pools.need(1_641_472, 0)
+    line = plan_of(MODELS["DeepSeek-V4-Flash"], available_kv_bytes=int(full), **settings).log.lines[0]
+    assert line == "DSV4 pool sizes: full=1641472, swa=164096, c4=410368, c128=12824, c4_state=10256, c128_state=0"
+
+
+def test_inkling_gives_states_a_tenth_of_what_tokens_get() -> None:
+    """mamba_full_memory_ratio 0.1: one eleventh of the budget."""
+    spec = spec_of((20, short_conv(4096)), (20, attention(32, 8, 128)), model_type="inkling")
+    line = plan_of(spec, available_kv_bytes=11 * GIB).log.lines[0]
+    slot = 20 * 4096 * 2 * 2
+    assert f"max_mamba_cache_size: {(GIB - slot) // slot}," in line
