@@ -65,6 +65,7 @@ def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankP
     activation = int(compute.bytes(resolved.tokens, resolved.sequences))
     given = resolved.scenario.available_kv_bytes
     room = None if memory.budget is None else memory.budget - held.devices[index] - draft - encoder
+    left = None if room is None else room - activation
     return RankPlan(
         weights=held.devices[index],
         draft=draft,
@@ -73,7 +74,7 @@ def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankP
         cache=DeviceCache(
             resolved.layout.devices[index], resolved.server, resolved.copies, compute if given is None else None
         ),
-        available=given if given is not None else None if room is None else room - activation,
+        available=left if given is None else given,
         usable=room if given is None else given,
     )
 
