@@ -12,6 +12,7 @@ import numpy as np
 
 from sizing.cache import Tokens, at_most
 from sizing.engines.llama_cpp.rules import Rules
+from sizing.integers import larger, smaller
 
 AUTOMATIC_SLOTS = 4
 LawKind = Literal["full", "window", "raw", "compressed"]
@@ -33,18 +34,6 @@ FULL = Law("full")
 
 def padded(cells: Tokens, multiple: int) -> Tokens:
     return -(-cells // multiple) * multiple
-
-
-def larger(one: Tokens, other: Tokens) -> Tokens:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.maximum(one, other)
-    return max(one, other)
-
-
-def smaller(one: Tokens, other: Tokens) -> Tokens:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.minimum(one, other)
-    return min(one, other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

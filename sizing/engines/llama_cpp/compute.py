@@ -3,14 +3,16 @@
 Masks + the largest of: attention scores without flash attention, the feed-forward, and the logits. Printed and
 predicted MiB of receipts, without flash attention l048 560.00 and 560.0, l002 1080.00 and 1080.0; with it l028 304.75
 and 308.8, l013 353.00 and 352.0, l037 135 and 132.5, l001 613.01 and 565.0, l023 640.52 and 558.3, l045 (drafting)
-488.0 and 398.0. How the allocator reuses freed blocks is not modelled, hence the grade calibrated: from 18 % low to 2 % high.
+488.0 and 398.0. How the allocator reuses freed blocks is not modelled, hence the grade calibrated: from 18 % low to
+2 % high.
 """
 
 from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
 from sizing.cache import Tokens
-from sizing.engines.llama_cpp.cells import FULL, Law, Server, larger, smaller
+from sizing.engines.llama_cpp.cells import FULL, Law, Server
+from sizing.integers import larger, smaller
 
 FLOAT = 4
 INPUTS = 3  # the token, its position and the row of its output
