@@ -8,19 +8,18 @@ No weights are read and no code from a checkpoint is executed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import transformers
-from transformers import PreTrainedConfig
+from transformers import DynamicCache, PreTrainedConfig
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from live.cache_tensors import CacheTensor, cache_tensors
-from live.meta_ops import MetaOps
+from live.prefill import prefill, prefill_inputs
 
 MAX_LAYERS = 2048
 TEXT_HEADS = ("CAUSAL_LM",)
@@ -190,64 +189,39 @@ def parameter_count(model: torch.nn.Module) -> tuple[int, int]:
 def measure_cache(model: Any, batch: int, length: int, encoder_length: int | None = None) -> CacheMeasurement:
     """Prefill `length` tokens of `batch` sequences and list every tensor that the returned cache holds.
 
-    `encoder_length` is the source length of a text encoder-decoder (default: `length`); a speech encoder takes its own
-    full input. Raises DryRunError where the forward pass does not run on meta or returns no cache.
+    `encoder_length` is the number of positions an encoder gives (default: its full input for speech, else `length`).
+    Raises DryRunError where the forward pass does not run on meta or returns no cache.
     """
-    inputs = _inputs(model, batch, length, encoder_length)
+    inputs = prefill_inputs(model, batch, length, encoder_length)
     output = _prefill(model, inputs)
     kept = [name for name in CACHE_OUTPUTS if getattr(output, name, None) is not None]
-    if not kept:
-        raise DryRunError(f"{type(model).__name__} returns no cache.")
-    tensors = tuple(cache_tensors(getattr(output, kept[0]), kept[0]))
+    tensors = tuple(cache_tensors(getattr(output, kept[0]), kept[0])) if kept else _kept_inside(model, inputs)
+    if not tensors:
+        raise DryRunError(f"{type(model).__name__} keeps no cache.")
     encoder = getattr(output, "encoder_last_hidden_state", None)
     return CacheMeasurement(batch, length, None if encoder is None else encoder.shape[1], tensors)
 
 
-def _prefill(model: Any, inputs: dict[str, Any]) -> Any:
-    """The whole model's output, or that of its text decoder alone where the part around it needs an image or sound."""
-    decoder = None if model.config.is_encoder_decoder else model.get_decoder()
-    with torch.no_grad(), torch.device("meta"), _stub_experts(model), MetaOps():
-        try:
-            return model(**inputs, use_cache=True)
-        except Exception as error:
-            if decoder is None or decoder is model:
-                raise DryRunError(f"{type(model).__name__} does not run on meta: {_first_line(error)}") from error
-        try:
-            return decoder(input_ids=inputs["input_ids"], use_cache=True)
-        except Exception as error:
-            raise DryRunError(f"{type(decoder).__name__} does not run on meta: {_first_line(error)}") from error
-
-
-def _inputs(model: Any, batch: int, length: int, encoder_length: int | None) -> dict[str, Any]:
-    tokens = torch.zeros((batch, length), dtype=torch.int64, device="meta")
-    config = model.config
-    if not config.is_encoder_decoder:
-        return {"input_ids": tokens}
-    if model.main_input_name == "input_features":
-        frames = 2 * config.max_source_positions
-        shape = (batch, config.num_mel_bins, frames)
-        features = torch.zeros(shape, dtype=model.dtype, device="meta")
-        return {"input_features": features, "decoder_input_ids": tokens}
-    source = torch.zeros((batch, encoder_length or length), dtype=torch.int64, device="meta")
-    return {"input_ids": source, "decoder_input_ids": tokens}
-
-
-@contextmanager
-def _stub_experts(model: torch.nn.Module) -> Iterator[None]:
-    """Experts give back what they were given: routing needs values, and no cached shape depends on it."""
-    stubbed = [module for module in model.modules() if _is_experts(type(module).__name__)]
-    for module in stubbed:
-        module.forward = lambda hidden_states, *_, **__: torch.empty_like(hidden_states)
+def _prefill(model: Any, inputs: Mapping[str, Any]) -> Any:
     try:
-        yield
-    finally:
-        for module in stubbed:
-            del module.forward
+        return prefill(model, inputs)
+    except Exception as error:
+        raise DryRunError(f"{type(model).__name__} does not run on meta: {_first_line(error)}") from error
 
 
-def _is_experts(name: str) -> bool:
-    # JetMoE's parallel experts are projections inside attention: their output has another shape.
-    return name.endswith("Experts") and not name.endswith("ParallelExperts")
+def _kept_inside(model: Any, inputs: Mapping[str, Any]) -> tuple[CacheTensor, ...]:
+    """A class whose layers keep states in themselves returns no cache: those states, and a cache handed to it."""
+    states: dict[int, dict[str, Any]] = defaultdict(dict)
+    for path, module in model.named_modules():
+        layers = [int(part) for part in path.split(".") if part.isdigit()]
+        held = {name: value for name, value in vars(module).items() if isinstance(value, torch.Tensor)}
+        if layers and held:
+            states[layers[0]] |= held
+    if not states:
+        return ()
+    cache = DynamicCache(config=model.config)
+    _prefill(model, {**inputs, "cache": cache})
+    return tuple(cache_tensors([cache, dict(states)], "states"))
 
 
 def _first_line(error: Exception) -> str:
