@@ -50,6 +50,28 @@ def at_least(version: Version, release: str) -> bool:
     return wanted is None or version >= wanted
 
 
+def release_of(
+    text: str | None, engine: str, *, oldest: str, newest: str, untagged: str | None = None
+) -> tuple[str, Version, tuple[str, ...]]:
+    """The release to name, the Version to go by, and what to say where it is not one that is modelled.
+
+    Builds from a checkout without tags call themselves something below `untagged`; they go by the newest rules.
+    """
+    last, first = parse_version(newest), parse_version(oldest)
+    assert last is not None and first is not None
+    if text is None:
+        return newest, last, ()
+    version, shown = parse_version(text), text[:40]
+    if version is None:
+        return text, last, (f'"{shown}" is no {engine} release; the rules used are those of {newest}.',)
+    if untagged is not None and not at_least(version, untagged):
+        return text, last, (f"{shown} is a build without a release; the rules used are those of {newest}.",)
+    if version.release[: newest.count(".") + 1] > last.release or version < first:
+        nearest = newest if version > last else oldest
+        return text, version, (f"{engine} {shown} is not modelled; the rules used are those of {nearest}.",)
+    return text, version, ()
+
+
 def _stage(text: str) -> tuple[int, int, str]:
     found = _BEFORE.match(text)
     if found is None:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from sizing.cache import CacheCost, Tokens, at_most, not_negative
-from sizing.engines.sglang.pools import TokenPools, up
+from sizing.engines.sglang.pools import TokenPools
 from sizing.engines.sglang.slots import Slots
+from sizing.integers import up
 
 NOTHING = CacheCost()
 

@@ -13,9 +13,10 @@ from model_catalog.spec import CompressedAttention, Layer
 from sizing.cache import CacheCost, Growth, times, total
 from sizing.cache_formats import DS_MLA, compressed_bytes
 from sizing.engines.sglang.cache import Stage
-from sizing.engines.sglang.pools import TokenPools, up
+from sizing.engines.sglang.pools import TokenPools
 from sizing.engines.sglang.rows import index_bytes
 from sizing.engines.sglang.settings import Settings
+from sizing.integers import up
 
 STATE_BYTES = 4  # compressor states are fp32
 ROW_STEP = 128

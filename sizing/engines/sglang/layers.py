@@ -69,7 +69,7 @@ def _part(mixer: Mixer, settings: Settings, indexer: Indexer | None) -> Sums:
 
 def _with_heads(mixer: Heads, settings: Settings) -> Heads:
     """KV heads of one rank: shared out over the attention ranks that do not share tokens."""
-    ranks = max(1, settings.attention_ranks // settings.placement.decode_context_parallel)
+    ranks = max(1, settings.placement.ranks_per_replica // settings.placement.decode_context_parallel)
     return replace(mixer, kv_heads=heads_per_rank(mixer.kv_heads, ranks))
 
 
@@ -84,7 +84,7 @@ def _attention(mixer: Attention, settings: Settings) -> Sums:
 
 def _recurrent(mixer: Recurrent, settings: Settings) -> Sums:
     """Convolution in the model's 16 bits, state in fp32 unless the config or the user says otherwise (section 7)."""
-    local = shard_mixer(mixer, settings.attention_ranks)
+    local = shard_mixer(mixer, settings.placement.ranks_per_replica)
     assert isinstance(local, Recurrent)
     conv_bytes = settings.conv_bytes or ELEMENT.get(mixer.conv_dtype or "bf16", 2)
     state_bytes = settings.recurrent_bytes or ELEMENT.get(mixer.state_dtype or "fp32", 4)

@@ -7,9 +7,8 @@ from model_catalog.tensors import TensorClass
 from sizing.engines import calibration
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.traits import Traits
-from sizing.placement import Placement
 from sizing.scenario import Scenario
-from sizing.weights.ranks import ATTENTION_PARTS, rank_bytes
+from sizing.weights.ranks import rank_bytes
 
 VOCABULARY_MULTIPLE = 64
 MULTIMODAL_RESERVE = 100 << 20
@@ -39,11 +38,8 @@ def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:
     Replicas hold whole copies; under data-parallel attention the attention parts are shared out over tp / dp ranks.
     """
     place = scenario.placement
-    plain = replace(place, data_parallel=1, dp_attention=False)
-    stages = _bytes(spec, scenario, plain)
-    if place.dp_attention:
-        attention = _bytes(spec, scenario, replace(plain, tensor_parallel=place.tensor_parallel // place.data_parallel))
-        stages = [_merged(rest, parts) for rest, parts in zip(stages, attention, strict=True)]
+    replica = place if place.dp_attention else replace(place, data_parallel=1)
+    stages = rank_bytes(spec, scenario.weights, replica, vocab_multiple=VOCABULARY_MULTIPLE)
     drafts = drafts_itself(scenario)
     return [_split(stage, drafts) for stage in stages]
 
@@ -52,14 +48,6 @@ def drafts_itself(scenario: Scenario) -> bool:
     """Whether the model's own prediction layers draft."""
     drafter = scenario.speculative
     return drafter is not None and drafter.model is None and drafter.method.lower() in OWN_DRAFTS
-
-
-def _bytes(spec: ModelSpec, scenario: Scenario, placement: Placement) -> list[dict[TensorClass, int]]:
-    return rank_bytes(spec, scenario.weights, placement, vocab_multiple=VOCABULARY_MULTIPLE)
-
-
-def _merged(rest: dict[TensorClass, int], attention: dict[TensorClass, int]) -> dict[TensorClass, int]:
-    return rest | {kind: size for kind, size in attention.items() if kind in ATTENTION_PARTS}
 
 
 def _split(stage: dict[TensorClass, int], drafts: bool) -> tuple[int, int]:

@@ -30,7 +30,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     check(scenario, spec, traits)
     release, version, notes = release_of(scenario.engine_version)
     choices = choose(scenario, spec, traits, rules_of(version), card_of(scenario, accelerator))
-    check_placement(spec, replace(scenario.placement, tensor_parallel=choices.settings.attention_ranks))
+    check_placement(spec, scenario.placement)
     context = min(scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT, LONGEST_CONTEXT)
     figure = accelerator.memory_for_budget if accelerator else None
     total = scenario.total_memory_bytes or (figure.bytes if figure else None)

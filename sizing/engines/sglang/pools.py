@@ -3,33 +3,10 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from sizing.cache import Tokens
+from sizing.integers import larger, over, times, up
 
 UNLIMITED = 2**62
-
-
-def larger(one: Tokens, other: Tokens) -> Tokens:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.maximum(one, other)
-    return max(one, other)
-
-
-def up(amount: Tokens, step: int) -> Tokens:
-    """The next multiple of `step`."""
-    return amount if step == 1 else -(-amount // step) * step
-
-
-def times(amount: Tokens, factor: Fraction) -> Tokens:
-    """⌈amount × factor⌉ in integers that stay small."""
-    whole, part = divmod(factor.numerator, factor.denominator)
-    return amount * whole - (-amount * part // factor.denominator) if part else amount * whole
-
-
-def over(amount: Tokens, factor: Fraction) -> Tokens:
-    """⌈amount / factor⌉."""
-    return -(-amount * factor.denominator // factor.numerator)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,14 @@ A change that lies between two releases that were read counts from the later one
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sizing.versions import Version, at_least, parse_version
+from sizing import versions
+from sizing.versions import Version, at_least
 
 VERSIONS = (
     "0.4.3", "0.4.4", "0.5.6", "0.5.8", "0.5.9", "0.5.10", "0.5.12", "0.5.13", "0.5.15", "0.5.18", "0.5.20", "0.5.23",
 )  # fmt: skip
 NEWEST = VERSIONS[-1]
-UNTAGGED = parse_version("0.1")  # builds from a checkout without tags call themselves 0.0.0.devN
+UNTAGGED = "0.1"  # builds from a checkout without tags call themselves 0.0.0.devN
 
 # Model types that get a pool of their own for window layers, and the release from which (section 3.2).
 TWO_POOLS_SINCE = {
@@ -121,17 +122,4 @@ def rules_of(version: Version) -> Rules:
 
 def release_of(text: str | None) -> tuple[str, Version, tuple[str, ...]]:
     """The release to go by, its Version, and what to say where it is not the one that was asked for."""
-    newest, oldest = parse_version(NEWEST), parse_version(VERSIONS[0])
-    assert newest is not None and oldest is not None
-    if text is None:
-        return NEWEST, newest, ()
-    version = parse_version(text)
-    shown = text[:40]
-    if version is None:
-        return text, newest, (f'"{shown}" is no SGLang release; the rules used are those of {NEWEST}.',)
-    if UNTAGGED is not None and version < UNTAGGED:
-        return text, newest, (f"{shown} is a build without a release; the rules used are those of {NEWEST}.",)
-    if version.release[:3] > newest.release or version < oldest:
-        nearest = NEWEST if version > newest else VERSIONS[0]
-        return text, version, (f"SGLang {shown} is not modelled; the rules used are those of {nearest}.",)
-    return text, version, ()
+    return versions.release_of(text, "SGLang", oldest=VERSIONS[0], newest=NEWEST, untagged=UNTAGGED)

@@ -33,9 +33,3 @@ class Settings:
     recurrent_bytes: int = 0
     draft_tokens: int = 0
     draft_layers: int = 0
-
-    @property
-    def attention_ranks(self) -> int:
-        """Ranks that share out attention heads: tp / dp under data-parallel attention."""
-        place = self.placement
-        return place.tensor_parallel // place.data_parallel if place.dp_attention else place.tensor_parallel

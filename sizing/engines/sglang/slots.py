@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizing.cache import Tokens
-from sizing.engines.sglang.pools import larger
+from sizing.integers import larger
 
 TENTHS = 10
 

@@ -7,11 +7,12 @@ from sizing.cache import CacheCost, Growth, total
 from sizing.engines.sglang.cache import Stage
 from sizing.engines.sglang.compressed import compressed_stage
 from sizing.engines.sglang.layers import Sums, sums_of
-from sizing.engines.sglang.pools import TokenPools, up
+from sizing.engines.sglang.pools import TokenPools
 from sizing.engines.sglang.rows import Row
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.slots import Slots
 from sizing.engines.sglang.traits import traits_of
+from sizing.integers import up
 from sizing.placement import stages
 
 EVICTION_INTERVAL = 128  # SGLANG_SWA_EVICTION_INTERVAL
