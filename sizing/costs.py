@@ -20,7 +20,7 @@ def model_cost(spec: ModelSpec, mixer_cost: MixerCost, formats: CacheFormats) ->
 
 def stage_costs(spec: ModelSpec, mixer_cost: MixerCost, formats: CacheFormats, placement: Placement) -> list[CacheCost]:
     """One rank of each pipeline stage (the tensor-parallel ranks of a stage hold equal shares)."""
-    if placement.gpus == placement.data_parallel:
+    if placement.ranks_per_replica == 1 and placement.pipeline_parallel == 1:
         return [model_cost(spec, mixer_cost, formats)]
     return [_stage_cost(layers, mixer_cost, formats, placement) for layers in stages(spec, placement)]
 
@@ -37,6 +37,6 @@ def _stage_cost(
 
 
 def _rank_cost(mixer: Mixer, mixer_cost: MixerCost, formats: CacheFormats, placement: Placement) -> CacheCost:
-    cost = mixer_cost(shard_mixer(mixer, placement.tensor_parallel), formats)
+    cost = mixer_cost(shard_mixer(mixer, placement.ranks_per_replica), formats)
     sharing = placement.decode_context_parallel
     return shared_out(cost, sharing) if sharing > 1 else cost

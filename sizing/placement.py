@@ -26,7 +26,7 @@ class PlacementError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Sizes of the parallel groups; GPUs = tensor × pipeline × data."""
+    """Sizes of the parallel groups; GPUs = tensor × pipeline × data, where data is not inside tensor (dp_attention)."""
 
     tensor_parallel: int = 1
     pipeline_parallel: int = 1
@@ -37,12 +37,22 @@ class Placement:
 
     @property
     def gpus(self) -> int:
-        return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
+        return self.ranks_per_stage * self.pipeline_parallel
+
+    @property
+    def ranks_per_stage(self) -> int:
+        """With data-parallel attention the replicas are made of the tensor-parallel ranks; else each has its own."""
+        return self.tensor_parallel if self.dp_attention else self.tensor_parallel * self.data_parallel
+
+    @property
+    def ranks_per_replica(self) -> int:
+        """Ranks of one stage that serve the same sequences."""
+        return max(1, self.ranks_per_stage // self.data_parallel)
 
     @property
     def expert_ranks(self) -> int:
-        """Ranks that share out the experts of one stage: tensor × data, as whole experts or as slices of each."""
-        return self.tensor_parallel * self.data_parallel
+        """Ranks that share out the experts of one stage, as whole experts or as slices of each."""
+        return self.ranks_per_stage
 
 
 def stage_sizes(layers: int, stages: int) -> list[int]:
@@ -104,7 +114,13 @@ def _shard_recurrent(mixer: Recurrent, ranks: int) -> Recurrent:
 
 def check_placement(spec: ModelSpec, placement: Placement) -> None:
     """Raise PlacementError with the sizes that work where heads do not divide over the tensor-parallel ranks."""
-    ranks = placement.tensor_parallel
+    if placement.dp_attention and placement.tensor_parallel % placement.data_parallel:
+        raise PlacementError(
+            "data_parallel",
+            f"With data-parallel attention the {placement.tensor_parallel} tensor-parallel ranks are shared out over "
+            f"{placement.data_parallel} replicas, which they do not divide by.",
+        )
+    ranks = placement.ranks_per_replica
     for field, name, count, may_copy in _divided_counts(spec):
         if count % ranks and not (may_copy and ranks % count == 0):
             works = [n for n in range(1, 65) if all(_divides(c, n, copy) for _, _, c, copy in _divided_counts(spec))]

@@ -102,7 +102,7 @@ def _cluster(planned: EnginePlan) -> Footprint:
     """The terms summed over all ranks."""
     each = [_footprint(planned, rank, batch) for batch in replica_batches(planned.scenario) for rank in planned.ranks]
     columns = {field.name: [getattr(footprint, field.name) for footprint in each] for field in fields(Footprint)}
-    ranks = planned.scenario.tensor_parallel
+    ranks = planned.scenario.placement.ranks_per_replica
     sums: dict[str, Any] = {name: None if None in values else sum(values) * ranks for name, values in columns.items()}
     return Footprint(**sums)
 

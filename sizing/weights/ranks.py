@@ -57,7 +57,7 @@ def ranks_of(placement: Placement, whole: frozenset[TensorClass], vocab_multiple
     tensor = placement.tensor_parallel
     return Ranks(
         tensor=tensor,
-        attention=max(1, tensor // placement.data_parallel) if placement.dp_attention else tensor,
+        attention=placement.ranks_per_replica,
         expert=placement.expert_ranks,
         whole_experts=placement.expert_parallel,
         whole=whole,

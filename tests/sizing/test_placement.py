@@ -1,7 +1,7 @@
 import pytest
 
 from model_catalog.spec import Attention, LatentAttention, Recurrent
-from sizing.placement import PlacementError, shard_mixer, stage_sizes
+from sizing.placement import Placement, PlacementError, shard_mixer, stage_sizes
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,11 @@ def test_mamba_groups_that_do_not_divide_are_replicated() -> None:
     assert isinstance(shared, Recurrent)
     assert shared.conv_channels == 8192 // 16 + 2 * 128
     assert shared.state_elements == 8 * 64 * 128
+
+
+def test_replicas_of_data_parallel_attention_lie_inside_the_tensor_parallel_ranks() -> None:
+    """SGLang --tp 8 --dp 8 --enable-dp-attention is 8 GPUs, each with all heads of its own requests."""
+    inside = Placement(tensor_parallel=8, data_parallel=8, dp_attention=True)
+    assert (inside.gpus, inside.ranks_per_replica, inside.expert_ranks) == (8, 1, 8)
+    beside = Placement(tensor_parallel=8, data_parallel=8)
+    assert (beside.gpus, beside.ranks_per_replica, beside.expert_ranks) == (64, 8, 64)
