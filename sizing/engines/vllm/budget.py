@@ -1,6 +1,6 @@
 """What one GPU has for the cache: the requested share less weights, activations, CUDA graphs and the runtime (10, 11).
 
-Activations, graphs and the runtime are not estimated yet: they are zero and graded assumed.
+Activations, graphs and the runtime follow section 11 with constants fitted to start-up logs (calibration.py).
 """
 
 from dataclasses import dataclass
@@ -8,15 +8,17 @@ from math import ceil
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from model_catalog.tensors import TensorClass
+from sizing.engines.calibration import VLLM, VllmConstants
+from sizing.engines.vllm.defaults import capability_of
+from sizing.engines.vllm.lora import lora_bytes
+from sizing.engines.vllm.profile_run import activation_bytes, encoder_bytes
 from sizing.engines.vllm.rules import Rules
+from sizing.engines.vllm.weights import stage_weights
 from sizing.memory import Memory
 from sizing.report import Grade
 from sizing.scenario import Scenario
-from sizing.weights.ranks import rank_bytes
 
-VOCAB_MULTIPLE = 64
-GRADE: Grade = "assumed"
+GRADE: Grade = "calibrated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,22 +33,44 @@ class Terms:
     runtime: int = 0
 
     @property
+    def loaded(self) -> int:
+        """What "Model loading took" counts."""
+        return self.weights + self.draft + self.encoder
+
+    @property
     def total(self) -> int:
-        return self.weights + self.draft + self.encoder + self.activation + self.graphs + self.runtime
+        return self.loaded + self.activation + self.graphs + self.runtime
 
 
-def stage_terms(scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None) -> list[Terms]:
+def stage_terms(
+    scenario: Scenario,
+    spec: ModelSpec,
+    rules: Rules,
+    accelerator: Accelerator | None,
+    constants: VllmConstants = VLLM,
+) -> list[Terms]:
     """One rank of each stage, first to last. `scenario` is resolved."""
+    stages = stage_weights(scenario, spec, capability_of(accelerator))
     return [
         Terms(
-            weights=sum(size for kind, size in held.items() if kind is not TensorClass.PREDICTION),
-            draft=held.get(TensorClass.PREDICTION, 0) if drafts_itself(scenario) else 0,
-            activation=activation_bytes(scenario, spec, rules, accelerator),
-            graphs=graph_bytes(scenario, spec, rules, accelerator),
-            runtime=runtime_bytes(scenario, spec, rules, accelerator),
+            weights=_kept(scenario, held.loaded + held.rounding - held.encoder) + adapters,
+            draft=held.prediction if drafts_itself(scenario) else 0,
+            encoder=held.encoder,
+            activation=activation_bytes(scenario, spec, constants) + (encoder_bytes(spec, constants) if first else 0),
+            graphs=constants.graphs if rules.profiles_graphs and not scenario.enforce_eager else 0,
+            runtime=runtime_bytes(scenario, accelerator, constants),
         )
-        for held in rank_bytes(spec, scenario.weights, scenario.placement, vocab_multiple=VOCAB_MULTIPLE)
+        for held, adapters, first in zip(stages, lora_bytes(scenario, spec), _firsts(len(stages)), strict=True)
     ]
+
+
+def _firsts(stages: int) -> list[bool]:
+    return [number == 0 for number in range(stages)]
+
+
+def _kept(scenario: Scenario, weights: int) -> int:
+    """Weights on the GPU beside those that stay in host memory (--cpu-offload-gb)."""
+    return max(0, weights - (scenario.cpu_offload_bytes or 0))
 
 
 def drafts_itself(scenario: Scenario) -> bool:
@@ -54,19 +78,10 @@ def drafts_itself(scenario: Scenario) -> bool:
     return scenario.speculative is not None and "mtp" in scenario.speculative.method.lower()
 
 
-def activation_bytes(scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None) -> int:
-    """Peak of the profile run."""
-    return 0
-
-
-def graph_bytes(scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None) -> int:
-    """The CUDA graph estimate, which is part of the budget from 0.21 on."""
-    return 0
-
-
-def runtime_bytes(scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None) -> int:
-    """What the process takes outside of PyTorch after the first snapshot."""
-    return 0
+def runtime_bytes(scenario: Scenario, accelerator: Accelerator | None, constants: VllmConstants) -> int:
+    """What appears outside of PyTorch after the first snapshot: libraries, and buffers for communication."""
+    shared = constants.unified if accelerator is not None and accelerator.kind == "unified" else 0
+    return constants.runtime + constants.runtime_per_rank * (scenario.tensor_parallel - 1) + shared
 
 
 def memory_of(scenario: Scenario, accelerator: Accelerator | None) -> Memory:

@@ -34,7 +34,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         total_memory=memory.total,
         budget=memory.budget,
         printed=printed,
-        log=Log(model_loading_bytes=terms[0].weights + terms[0].draft, lines=lines),
+        log=Log(model_loading_bytes=terms[0].loaded, lines=lines),
         grades=_grades(resolved, spec),
         notes=(*resolved.notes, *(() if given else memory.notes), *_start_notes(ranks, longest)),
     )

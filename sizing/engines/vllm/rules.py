@@ -34,6 +34,7 @@ class Rules:
     checkpoints: bool
     near_equal: int
     sparse_packed: bool
+    profiles_graphs: bool
     fraction: float
     plain_gib: bool
 
@@ -55,6 +56,7 @@ def rules_of(version: Version) -> Rules:
         checkpoints=since("0.27.0"),  # unverified
         near_equal=30 if since("0.21.0") else 25 if since("0.12.0") else 20,  # pull 29303; 1.5 unverified
         sparse_packed=not since("0.12.0"),  # unverified
+        profiles_graphs=since("0.21.0"),  # ENGINE_MEMORY 2.7 and 10
         fraction=0.92 if since("0.21.0") else 0.90,  # unverified
         plain_gib=since("0.14.0"),  # 0.33 prints so; the change point is unverified
     )

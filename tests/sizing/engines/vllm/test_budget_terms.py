@@ -1,0 +1,74 @@
+"""What vLLM's profile leaves for the cache, held to public start-up logs."""
+
+from typing import Any
+
+import pytest
+
+from hardware_catalog import get_accelerator
+from model_catalog.lookup import find_entry
+from sizing.engines.plan import EnginePlan
+from sizing.engines.vllm import ENGINE
+from sizing.scenario import make_scenario
+
+GIB = 2**30
+LLAMA = "meta-llama/Llama-3.1-8B"
+
+
+def planned(model: str, card: str = "h100-sxm5-80gb", **settings: Any) -> EnginePlan:
+    values = {"model": model, "engine": "vllm", "engine_version": "0.11.0", "max_model_len": 16_000, **settings}
+    return ENGINE.plan(make_scenario(values), find_entry(model).spec, get_accelerator(card))
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "activation", "available"),
+    [
+        # llm-d-incubation/llm-d-planner, docs/empirical-vllm-memory-results.md, H100 of 79.18 GiB (v051 to v054)
+        (LLAMA, {}, 4.76, 51.38),
+        ("Qwen/Qwen3-0.6B", {}, 5.56, 64.45),
+        ("Qwen/Qwen3-32B", {}, 5.64, 4.45),
+        ("Qwen/Qwen3-32B", {"tensor_parallel": 2}, 5.64, 34.49),
+    ],
+)
+def test_an_h100_with_the_default_settings(
+    model: str, settings: dict[str, Any], activation: float, available: float
+) -> None:
+    plan = planned(model, memory_fraction=0.9, total_memory_bytes=round(79.18 * GIB), **settings)
+    assert plan.ranks[0].activation / GIB == pytest.approx(activation, rel=0.02)
+    assert (plan.ranks[0].available or 0) / GIB == pytest.approx(available, rel=0.015)
+
+
+@pytest.mark.parametrize(
+    ("model", "card", "settings", "available"),
+    [
+        ("meta-llama/Llama-3.1-8B", "l4", {"memory_fraction": 0.92, "max_num_seqs": 128}, 4.75),  # v150
+        ("Qwen/Qwen3-30B-A3B", "h100-sxm5-80gb", {"tensor_parallel": 2, "max_num_seqs": 64}, 41.68),  # v148
+    ],
+)
+def test_other_logs(model: str, card: str, settings: dict[str, Any], available: float) -> None:
+    plan = planned(model, card, **settings)
+    assert (plan.ranks[0].available or 0) / GIB == pytest.approx(available, rel=0.03)
+
+
+def test_graphs_come_out_of_the_budget_from_0_21_on() -> None:
+    assert planned(LLAMA, engine_version="0.20.2").ranks[0].graphs == 0
+    assert planned(LLAMA, engine_version="0.21.0").ranks[0].graphs > 0
+    assert planned(LLAMA, engine_version="0.33.0", enforce_eager=True).ranks[0].graphs == 0
+
+
+def test_offloaded_weights_leave_the_card() -> None:
+    """--cpu-offload-gb 4."""
+    plain, offloaded = planned(LLAMA).ranks[0], planned(LLAMA, cpu_offload_bytes=4 * GIB).ranks[0]
+    assert plain.weights - offloaded.weights == 4 * GIB
+
+
+def test_adapter_slots() -> None:
+    """Rank 16 on Llama-3.1-8B is 41,943,040 parameters (peft's count for all seven projections), 2 bytes each."""
+    slots = {"lora": {"max_loras": 2, "rank": 16}}
+    assert planned(LLAMA, **slots).ranks[0].weights - planned(LLAMA).ranks[0].weights == 2 * 2 * 41_943_040
+
+
+def test_the_log_counts_all_that_is_loaded() -> None:
+    plan = planned("Qwen/Qwen3-VL-8B-Instruct")
+    rank = plan.ranks[0]
+    assert rank.encoder > 0
+    assert plan.log.model_loading_bytes == rank.weights + rank.encoder

@@ -1,0 +1,90 @@
+"""Bytes that vLLM 0.33's own classes hold on one rank (run on the meta device, a pretended SM90; ENGINE_MEMORY 9)."""
+
+import pytest
+
+from model_catalog.lookup import find_entry
+from sizing.engines.vllm.allocator import counted
+from sizing.engines.vllm.weights import StageWeights, stage_weights
+from sizing.scenario import make_scenario
+
+MIB = 2**20
+
+
+def held(model: str, capability: tuple[int, int] = (9, 0), **settings: object) -> list[StageWeights]:
+    scenario = make_scenario({"model": model, "engine": "vllm", "max_num_batched_tokens": 8192, **settings})
+    return stage_weights(scenario, find_entry(model).spec, capability)
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor_parallel", "parameters", "beside"),
+    [
+        ("01-ai/Yi-34B", 1, 68_777_834_496, 1_050_016),
+        ("01-ai/Yi-34B", 8, 8_598_747_136, 1_050_016),
+        ("MiniMaxAI/MiniMax-M2.5", 1, 230_121_631_216, 25_167_312),  # fp32 routers
+        ("google/gemma-4-31B-it", 1, 62_766_373_984, 402_697_642),  # keys that are values too, held twice
+        ("deepseek-ai/DeepSeek-V3.2", 2, 338_080_333_408, 150_996_408),  # 16-bit index keys, fp32 tables, top-k
+        ("Qwen/Qwen3.5-35B-A3B", 1, 70_214_365_792, 34_144_496),
+        ("openai/gpt-oss-120b", 4, 17_368_614_144, 33_555_296),  # slices of 720 padded to 768
+        ("deepseek-ai/DeepSeek-V4-Flash", 8, 20_644_900_892, 553_648_128),
+    ],
+)
+def test_parameters_and_buffers(model: str, tensor_parallel: int, parameters: int, beside: int) -> None:
+    (stage,) = held(model, tensor_parallel=tensor_parallel)
+    assert stage.parameters == pytest.approx(parameters, rel=5e-4)
+    assert stage.buffers == pytest.approx(beside, rel=2e-4)
+
+
+def test_llama_is_exact_with_its_rotary_table() -> None:
+    """V10: 16,060,522,496 + 33,554,432 + 768 bytes are 14.9888 GiB."""
+    (stage,) = held("meta-llama/Llama-3.1-8B")
+    assert stage.loaded == 16_060_522_496 + 33_554_432 + 768
+
+
+def test_experts_are_shared_out_over_data_parallel_ranks_too() -> None:
+    """V14 (p0165 and p0166): Qwen3-235B-A22B as tp 2, dp 4, whole experts or slices."""
+    whole = held("Qwen/Qwen3-235B-A22B", tensor_parallel=2, data_parallel=4, expert_parallel=True)
+    slices = held("Qwen/Qwen3-235B-A22B", tensor_parallel=2, data_parallel=4)
+    assert whole[0].parameters == slices[0].parameters
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "expected"),
+    [
+        ("deepseek-ai/DeepSeek-R1", {}, 2_046_820_352),
+        ("deepseek-ai/DeepSeek-V3.2", {"tensor_parallel": 2}, 1_023_410_176),
+        ("nvidia/Kimi-K2.5-NVFP4", {}, 0),  # its kv_b_proj is in 16 bits
+        ("openai/gpt-oss-120b", {}, 215_285_760),
+        ("openai/gpt-oss-120b", {"tensor_parallel": 4}, 35_389_440),
+        ("openai/gpt-oss-20b", {"tensor_parallel": 8}, 2_949_120),
+        ("openai/gpt-oss-20b", {"tensor_parallel": 2, "data_parallel": 4, "expert_parallel": True}, 4_485_120),
+    ],
+)
+def test_what_loading_adds(model: str, settings: dict[str, object], expected: int) -> None:
+    assert held(model, **settings)[0].after_load == expected
+
+
+def test_marlin_pads_more_than_triton() -> None:
+    """gpt-oss-120b took 65.97 GiB where Marlin ran it (log v035)."""
+    (stage,) = held("openai/gpt-oss-120b", (8, 0))
+    assert (stage.loaded + stage.rounding) / 2**30 == pytest.approx(65.9651, rel=1e-3)
+
+
+def test_both_ends_on_every_stage() -> None:
+    """Mixtral-8x22B (p0661): 141,013,856,256 bytes on each of two stages, but for the final norm."""
+    stages = held("mistralai/Mixtral-8x22B-v0.1", pipeline_parallel=2)
+    assert [stage.parameters for stage in stages] == pytest.approx([141_013_856_256] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor_parallel", "printed"),
+    [("Qwen/Qwen2-7B-Instruct", 1, 14.2488), ("Qwen/Qwen3-4B", 1, 7.5552), ("Qwen/Qwen3-32B", 8, 7.6871)],
+)
+def test_model_loading_took(model: str, tensor_parallel: int, printed: float) -> None:
+    (stage,) = held(model, tensor_parallel=tensor_parallel)
+    assert (stage.loaded + stage.rounding) / 2**30 == pytest.approx(printed, rel=4e-3)
+
+
+def test_blocks_of_the_allocator() -> None:
+    assert counted(1) == 512
+    assert counted(11 * MIB) == 12 * MIB  # 1 MiB is not split off
+    assert counted(11 * MIB - 512) == 11 * MIB - 512  # more is
