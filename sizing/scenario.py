@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sizing.placement import Placement
 
-Engine = Literal["minimum", "transformers", "vllm", "sglang", "llama.cpp"]
+Engine = Literal["minimum", "transformers", "vllm", "sglang", "llama.cpp", "tensorrt-llm"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 LONGEST_CONTEXT = 2**31 - 1
 LARGEST_BATCH = 2**20

@@ -11,6 +11,7 @@ MODULES = {
     "vllm": "vllm",
     "sglang": "sglang",
     "llama.cpp": "llama_cpp",
+    "tensorrt-llm": "tensorrt_llm",
 }
 
 

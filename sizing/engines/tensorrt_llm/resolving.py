@@ -1,0 +1,134 @@
+"""A scenario with TensorRT-LLM's defaults put in.
+
+A Scenario's words in TensorRT-LLM's: max_model_len is max_seq_len, max_num_seqs max_batch_size, max_num_batched_tokens
+max_num_tokens, block_size tokens_per_block, memory_fraction free_gpu_memory_fraction, prefix_caching
+enable_block_reuse, dp_attention enable_attention_dp. hybrid_kv_cache_manager: max_attention_window as the config's
+layer types say. available_kv_bytes is what the cache may have, the fraction taken.
+"""
+
+from dataclasses import dataclass, replace
+
+from model_catalog.spec import Attention, CompressedAttention, CrossAttention, ModelSpec, Recurrent
+from sizing.cache_formats import CacheFormats
+from sizing.engines.tensorrt_llm.layers import LayerRules
+from sizing.engines.tensorrt_llm.refusals import check, formats_of
+from sizing.engines.tensorrt_llm.rules import FRACTION, MAX_BATCH_SIZE, MAX_NUM_TOKENS, NEWEST, OLDEST, Rules, rules_of
+from sizing.engines.tensorrt_llm.stages import ONE_LAYER_DRAFTS, Stage, stages_of
+from sizing.placement import Placement, check_placement
+from sizing.resolve import notes_on, resolve
+from sizing.scenario import Scenario
+from sizing.versions import release_of
+
+COMPRESSED_BLOCK = 128  # DeepSeek-V4's manager
+SECOND_MANAGER = ("gemma4",)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A scenario with defaults, and what follows from it. `second`: the model runs with the second cache manager."""
+
+    scenario: Scenario
+    rules: Rules
+    stages: tuple[Stage, ...]
+    second: bool
+    exact: bool
+    notes: tuple[str, ...]
+
+    @property
+    def rounds_up(self) -> bool:
+        """Pools by window are counted in C++, which rounds up in all releases."""
+        return self.rules.rounds_up or len(self.stages[0].pools) > 1
+
+
+def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
+    """Raises ScenarioError or PlacementError, each naming the field at fault."""
+    release, version, release_notes = release_of(scenario.engine_version, "TensorRT-LLM", oldest=OLDEST, newest=NEWEST)
+    rules = rules_of(version)
+    check(scenario, rules)
+    formats = formats_of(scenario, spec, rules)
+    check_placement(spec, _attention_placement(scenario))
+    settled = _settle(scenario, spec, rules, formats, release)
+    compressed = any(isinstance(mixer, CompressedAttention) for run in spec.layers for mixer in run.layer.mixers)
+    second = spec.model_type.startswith(SECOND_MANAGER)
+    by = _layer_rules(settled, spec, formats, compressed)
+    stages = stages_of(spec, _attention_placement(settled), by, _draft_layers(settled))
+    return Resolved(
+        scenario=settled.model_copy(update={"block_size": by.block}),
+        rules=rules,
+        stages=stages,
+        second=second,
+        exact=not (compressed or second or _crosses(spec)),
+        notes=(
+            *notes_on(settled, spec, release),
+            *release_notes,
+            *_notes(settled, spec, compressed=compressed, second=second),
+        ),
+    )
+
+
+def _attention_placement(scenario: Scenario) -> Placement:
+    """How attention is shared out: not at all with attention data parallelism."""
+    ranks = 1 if scenario.dp_attention else scenario.tensor_parallel
+    return replace(scenario.placement, tensor_parallel=ranks, data_parallel=1, dp_attention=False)
+
+
+def _settle(scenario: Scenario, spec: ModelSpec, rules: Rules, formats: CacheFormats, release: str) -> Scenario:
+    longer = scenario.max_model_len is None and (scenario.context_length or 0) > (spec.max_context or 0)
+    asked = scenario.model_copy(update={"max_model_len": scenario.context_length}) if longer else scenario
+    common = resolve(asked, spec, formats, version=release, fraction=FRACTION)
+    windows = scenario.hybrid_kv_cache_manager
+    reuse = scenario.prefix_caching
+    return common.model_copy(
+        update={
+            "max_num_seqs": scenario.max_num_seqs or MAX_BATCH_SIZE,
+            "max_num_batched_tokens": scenario.max_num_batched_tokens or MAX_NUM_TOKENS,
+            "block_size": scenario.block_size or rules.block,
+            "prefix_caching": rules.reuse if reuse is None else reuse,
+            "hybrid_kv_cache_manager": rules.own_windows if windows is None else windows,
+            "enforce_eager": bool(scenario.enforce_eager),
+        }
+    )
+
+
+def _layer_rules(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, compressed: bool) -> LayerRules:
+    longest = scenario.max_model_len or 1
+    return LayerRules(
+        formats=formats,
+        model_dtype="fp16" if spec.dtype == "fp16" else "bf16",
+        ranks=_attention_placement(scenario).tensor_parallel,
+        block=COMPRESSED_BLOCK if compressed else scenario.block_size or 1,
+        longest=longest,
+        windows=bool(scenario.hybrid_kv_cache_manager) and _mixes_windows(spec, longest),
+    )
+
+
+def _mixes_windows(spec: ModelSpec, longest: int) -> bool:
+    """Models with one window for all layers keep the default, one pool of full length."""
+    layers = [mixer for run in spec.layers for mixer in run.layer.mixers if isinstance(mixer, Attention)]
+    return len({min(mixer.window or longest, longest) for mixer in layers}) > 1
+
+
+def _draft_layers(scenario: Scenario) -> int:
+    return int(scenario.speculative is not None and scenario.speculative.method.lower() in ONE_LAYER_DRAFTS)
+
+
+def _crosses(spec: ModelSpec) -> bool:
+    return any(isinstance(mixer, CrossAttention) for run in spec.layers for mixer in run.layer.mixers)
+
+
+def _notes(scenario: Scenario, spec: ModelSpec, *, compressed: bool, second: bool) -> list[str]:
+    notes = ["The profiling pass, CUDA graphs and the runtime are not counted: no public log tells what they take."]
+    if any(isinstance(mixer, Recurrent) for run in spec.layers for mixer in run.layer.mixers):
+        notes.append(
+            f"Recurrent states are set aside for all of max_batch_size = {scenario.max_num_seqs:,} sequences; those "
+            "for CUDA graphs and snapshots come on top."
+        )
+    if _crosses(spec):
+        notes.append("cross_kv_cache_fraction is taken to be 0.5: half of the cache is for cross-attention.")
+    if compressed:
+        notes.append("TensorRT-LLM has a cache manager of its own for this model; its pools are assumed.")
+    if second:
+        notes.append("This model runs with the second cache manager, of which sequences can use 95 %.")
+    if scenario.speculative is not None and not _draft_layers(scenario):
+        notes.append("The weights and the cache of a draft model are not counted.")
+    return notes

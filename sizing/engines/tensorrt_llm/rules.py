@@ -1,0 +1,50 @@
+"""What changed between TensorRT-LLM releases, as far as memory goes (ENGINE_MEMORY section 5)."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sizing.versions import Version, at_least
+
+VERSIONS = ("0.12", "0.13", "0.19", "0.20", "1.0", "1.1", "1.2")
+OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]  # the rules of the newest are those of main in 2026
+FRACTION = 0.9  # free_gpu_memory_fraction
+MAX_BATCH_SIZE, MAX_NUM_TOKENS = 2048, 8192  # llmapi/llm_args.py
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`block`: default tokens_per_block; logs of 0.13 and of February 2025 have 64, those of 0.19 have 32.
+    `window_pools`: layers of different windows may have pools of their own, as max_attention_window says.
+    `own_windows`: they do by default, by the config's layer_types.
+    `rounds_up`: one pool has ⌈tokens / block⌉ blocks and not the floor (resource_manager.py calculate_max_num_blocks).
+    `reuse`: blocks of equal prefixes are stored once by default.
+    `profiles`: a profiling pass of the PyTorch path tells the peak, and the log names the cache's share of the rest.
+    """
+
+    block: int
+    window_pools: bool
+    own_windows: bool
+    rounds_up: bool
+    reuse: bool
+    profiles: bool
+    nvfp4: bool
+    int8: bool
+
+
+@lru_cache(maxsize=256)
+def rules_of(version: Version) -> Rules:
+    """The rules of a release; "unverified" marks change points that no source states."""
+
+    def since(release: str) -> bool:
+        return at_least(version, release)
+
+    return Rules(
+        block=32 if since("0.19.0") else 64,
+        window_pools=since("0.20.0"),  # unverified
+        own_windows=since("1.2.0"),  # unverified: late 2025 has only max_attention_window, main of 2026 layer_types
+        rounds_up=not since("1.2.0"),  # unverified: late 2025 rounds up, main of 2026 down
+        reuse=since("1.0.0"),  # unverified: off in a log of February 2025
+        profiles=since("1.0.0"),  # the release from which the PyTorch path is the default
+        nvfp4=since("1.0.0"),  # unverified
+        int8=not since("1.0.0"),  # of TensorRT engines; the PyTorch path has fp8 and nvfp4
+    )
