@@ -42,14 +42,17 @@ class Conformance:
     doubts: tuple[str, ...] = field(default=())
 
 
-def check_config(config: Mapping[str, Any]) -> Conformance:
-    """Build and prefill the config's model and compare. Raises DryRunError where the library cannot run it."""
+def check_config(config: Mapping[str, Any], most_points: int | None = None) -> Conformance:
+    """Build and prefill the config's model and compare, at `most_points` lengths at most (the longest ones).
+
+    Raises DryRunError where the library cannot run it.
+    """
     spec = read_config(config)
     library_config = build_config(config)
     model = build_model(library_config)
     counted, _ = parameter_count(model)
     cost = _predicted_cost(spec, DTYPES[str(library_config.dtype)])
-    points = tuple(_points(spec, cost))
+    points = tuple(_points(spec, cost))[-most_points if most_points else None :]
     measured = [measure_cache(model, batch, length) for batch, length in points]
     return Conformance(
         parameters=counted,
