@@ -1,0 +1,1 @@
+"""Public start-up figures, and what the core predicts for each."""
