@@ -45,6 +45,11 @@ class Started:
         return self.blocks * self.cache.block
 
     @property
+    def rate(self) -> int:
+        """Bytes of a token in all layers."""
+        return sum(pool.block_bytes for pool in self.cache.pools if pool.lane.kind != "cross") // self.cache.block
+
+    @property
     def bytes(self) -> int:
         return sum(self.counts[pool.lane] * pool.block_bytes for pool in self.cache.pools)
 
@@ -67,7 +72,7 @@ def printed_of(started: Started) -> Printed:
 
 
 def lines_of(started: Started, rules: Rules) -> Iterator[str]:
-    yield from _profile_lines(started) if rules.profiles else _memory_lines(started)
+    yield from _profile_lines(started, rules.own_windows) if rules.profiles else _memory_lines(started)
     pools = started.cache.pools
     if len(pools) > 1:
         yield "Blocks per window size:"
@@ -89,10 +94,11 @@ def _memory_lines(started: Started) -> Iterator[str]:
         )
 
 
-def _profile_lines(started: Started) -> Iterator[str]:
+def _profile_lines(started: Started, per_token: bool) -> Iterator[str]:
     if started.total is not None:
         yield (
             f"Peak memory during memory usage profiling (torch + non-torch): {started.peak / GIB:.2f} GiB, "
             f"available KV cache memory when calculating max tokens: {started.available / GIB:.2f} GiB, "
-            f"fraction is set {started.fraction}"
+            f"fraction is set {started.fraction}, kv size {'per token ' if per_token else ''}is {started.rate}. "
+            f"device total memory {started.total / GIB:.2f} GiB"
         )
