@@ -6,6 +6,7 @@ from sizing.engines.calibration import VllmConstants
 from sizing.scenario import Scenario
 
 HALF = 2
+SPARSE_PREFILLS = 5  # longest sequences that the workspace holds
 TOWERS = frozenset({TensorClass.VISION, TensorClass.AUDIO})
 
 
@@ -14,7 +15,16 @@ def activation_bytes(scenario: Scenario, spec: ModelSpec, constants: VllmConstan
     tokens = scenario.max_num_batched_tokens or 1
     rows = min(tokens, scenario.max_num_seqs or 1)
     layers = max((layer_bytes(run.layer, spec, tokens, scenario.tensor_parallel) for run in spec.layers), default=0)
-    return max(layers, round(rows * spec.vocab_size * constants.logit_bytes))
+    peak = max(layers, round(rows * spec.vocab_size * constants.logit_bytes))
+    return peak + sparse_workspace(spec, scenario.max_model_len or 1)
+
+
+def sparse_workspace(spec: ModelSpec, max_model_len: int) -> int:
+    """Rows of latents that sparse attention gathers for prefill (vllm/v1/attention/backends/mla/flashmla_sparse.py)."""
+    mixers = (mixer for run in spec.layers for mixer in run.layer.mixers)
+    sparse = (mixer for mixer in mixers if isinstance(mixer, LatentAttention) and mixer.indexer)
+    rows = max((mixer.latent_dim + mixer.rope_dim for mixer in sparse), default=0)
+    return HALF * rows * SPARSE_PREFILLS * max_model_len
 
 
 def layer_bytes(layer: Layer, spec: ModelSpec, tokens: int, ranks: int) -> int:
