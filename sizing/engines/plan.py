@@ -14,8 +14,9 @@ from sizing.scenario import Scenario
 class RankCache(Protocol):
     """What sequences take on one rank by the engine's own rule. `tokens` and `batch` are numbers or arrays.
 
-    `kv` and `state` are what the engine sets aside when it admits the batch; `live` what the batch then uses;
-    `need` the smallest pool that admits it, which is more where pools are split by a fixed share or rounded.
+    `kv` and `state` are what the engine has set aside once it has admitted the batch: all of it, or, where it admits
+    one sequence at a time, what the others hold and the most the newest may take. `live` is what the batch then uses,
+    and `need` the smallest pool that admits it, which is more where pools are split by a fixed share or rounded.
     """
 
     def kv(self, tokens: Tokens, batch: Tokens) -> Tokens: ...

@@ -67,6 +67,21 @@ def admitted_blocks(layer: LayerCache, tokens: Tokens, in_flight: int, dcp: int)
             return tokens * 0 + layer.bound
 
 
+def held_blocks(layer: LayerCache, tokens: Tokens, dcp: int, source_tokens: int) -> Tokens:
+    """The most blocks in use at once while a running sequence grows to `tokens` tokens, one token a step.
+
+    A window that does not begin on a block's border lies in one block more than it fills: 65 of 16 for 1,024 tokens.
+    """
+    size, everything = layer.block_size, divided_up(tokens, layer.block_size)
+    match layer.kind:
+        case "sliding":
+            return at_most(everything, -(-(layer.bound - 1) // size) + 1)
+        case "chunked":
+            return at_most(everything, -(-layer.bound // size) + (layer.bound % size > 0))
+        case _:
+            return live_blocks(layer, tokens, dcp, source_tokens)
+
+
 def live_blocks(layer: LayerCache, tokens: Tokens, dcp: int, source_tokens: int) -> Tokens:
     """Blocks in use once `tokens` tokens are computed: those behind a window or chunk have been freed."""
     size = layer.block_size

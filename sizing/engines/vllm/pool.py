@@ -1,11 +1,12 @@
 """The pool of blocks that all groups of a rank draw from, and what sequences take of it."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sizing.cache import Tokens, at_most
 from sizing.engines.vllm.groups import Group
-from sizing.engines.vllm.layers import LayerCache, admitted_blocks, live_blocks
+from sizing.engines.vllm.layers import LayerCache, admitted_blocks, held_blocks, live_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,18 @@ class Blocks:
             total = total + groups * admitted_blocks(layer, tokens, in_flight, dcp)
         return total
 
+    def held(self, tokens: Tokens) -> Tokens:
+        """Of one running sequence that grows to `tokens` tokens, at its widest, states aside."""
+        return self._in_use(tokens, held_blocks)
+
     def live(self, tokens: Tokens) -> Tokens:
         """Of one sequence of which `tokens` tokens are computed, states aside."""
+        return self._in_use(tokens, live_blocks)
+
+    def _in_use(self, tokens: Tokens, blocks: Callable[[LayerCache, Tokens, int, int], Tokens]) -> Tokens:
         load, total = self.load, tokens * 0
         for layer, groups in self.layers:
-            total = total + groups * live_blocks(layer, tokens, load.dcp, load.source_tokens)
+            total = total + groups * blocks(layer, tokens, load.dcp, load.source_tokens)
         return total
 
     def shared(self, tokens: Tokens) -> Tokens:
@@ -77,16 +85,23 @@ def blocks_of(groups: tuple[Group, ...], load: Load) -> Blocks:
 
 @dataclass(frozen=True, slots=True)
 class PoolCache:
-    """A rank's cache: sequences take whole blocks of `block_bytes` from one pool (RankCache)."""
+    """A rank's cache: sequences take whole blocks of `block_bytes` from one pool (RankCache).
+
+    vLLM admits one sequence at a time: what the running ones hold and the most that the new one may come to hold must
+    fit (v1/core/sched/scheduler.py, kv_cache_manager.py allocate_slots). So of a batch one sequence counts with what
+    it is admitted for, the others with what they hold.
+    """
 
     blocks: Blocks
     block_bytes: int
 
     def kv(self, tokens: Tokens, batch: Tokens) -> Tokens:
-        return self.block_bytes * self._batch(self.blocks.admitted(tokens), tokens, batch)
+        newest = self.blocks.admitted(tokens) - self.blocks.held(tokens)
+        return self.block_bytes * (self._batch(self.blocks.held(tokens), tokens, batch) + newest)
 
     def state(self, tokens: Tokens, batch: Tokens) -> Tokens:
-        return self.block_bytes * self.blocks.states * batch
+        newest = self.blocks.states - self.blocks.live_states
+        return self.block_bytes * (self.blocks.live_states * batch + newest)
 
     def live(self, tokens: Tokens, batch: Tokens) -> Tokens:
         return self.block_bytes * (
