@@ -24,12 +24,14 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """`predicted` is None where what the receipt states does not determine the figure; `reason` then says why.
+    """`family`: the model's type, None where the model is not known.
 
+    `predicted` is None where what the receipt states does not determine the figure; `reason` then says why.
     Otherwise `reason` is the receipt's explanation of a miss, if it has one.
     """
 
     receipt: Receipt
+    family: str | None
     name: str
     text: str
     predicted: Predicted | None
@@ -60,7 +62,7 @@ class Comparison:
         half = half_digit(self.text)
         low, high = self.predicted.low, self.predicted.high
         touches = isclose(low, self.printed + half) or isclose(high, self.printed - half)
-        return touches or low <= self.printed + half and high >= self.printed - half
+        return touches or (low <= self.printed + half and high >= self.printed - half)
 
     @property
     def hit(self) -> bool:

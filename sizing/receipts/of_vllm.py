@@ -1,4 +1,4 @@
-"""What vLLM would have printed: tokens and concurrency of the printed KV size, and both sizes from the settings alone."""
+"""What vLLM would have printed: tokens and concurrency of the printed KV size, sizes from the settings alone."""
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec

@@ -6,7 +6,7 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator, find_spec
 from sizing.placement import PlacementError
-from sizing.receipts import of_llama_cpp, of_minimum, of_sglang, of_vllm
+from sizing.receipts import of_llama_cpp, of_minimum, of_sglang, of_tensorrt_llm, of_vllm
 from sizing.receipts.comparing import Comparison, Predicted
 from sizing.receipts.figures import FIGURES
 from sizing.receipts.receipt import Receipt
@@ -18,6 +18,7 @@ PREDICTORS: dict[str, Predictor] = {
     "vllm": of_vllm.predict,
     "sglang": of_sglang.predict,
     "llama.cpp": of_llama_cpp.predict,
+    "tensorrt-llm": of_tensorrt_llm.predict,
     "minimum": of_minimum.predict,
 }
 
@@ -28,19 +29,20 @@ def compare(receipts: Iterable[Receipt], shapes: Mapping[str, ModelSpec]) -> tup
 
 def comparisons_of(receipt: Receipt, shapes: Mapping[str, ModelSpec]) -> Iterator[Comparison]:
     """One for each printed figure; figures that only serve to work out others are left out."""
-    outcomes = _outcomes(receipt, shapes)
+    spec = _spec(receipt, shapes)
+    outcomes = _outcomes(receipt, spec)
+    family = spec.model_type if spec else None
     for name, text in receipt.printed.items():
         if name not in FIGURES:
             continue
         found = receipt.unpredictable.get(name) or outcomes.get(name, "The engine's rules say nothing about it.")
         predicted, reason = (None, found) if isinstance(found, str) else (found, receipt.explained.get(name))
-        yield Comparison(receipt=receipt, name=name, text=text, predicted=predicted, reason=reason)
+        yield Comparison(receipt=receipt, family=family, name=name, text=text, predicted=predicted, reason=reason)
 
 
-def _outcomes(receipt: Receipt, shapes: Mapping[str, ModelSpec]) -> Mapping[str, Outcome]:
+def _outcomes(receipt: Receipt, spec: ModelSpec | None) -> Mapping[str, Outcome]:
     if receipt.engine not in PREDICTORS:
         return _all(f"There are no rules for {receipt.engine} yet.")
-    spec = _spec(receipt, shapes)
     if spec is None:
         return _all(receipt.resolved or "The model is not named.")
     try:

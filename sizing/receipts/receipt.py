@@ -13,8 +13,8 @@ NO_LINK = "public file, repository not recorded"
 class Receipt:
     """Figures of one start of one engine.
 
-    `model` is the catalog id that stands for `name`, `shape` a name in shapes.json where the catalog has none; `resolved`
-    says why it may stand for it, or why there is neither. `printed` holds each figure's digits as they were printed.
+    `model` is the catalog id that stands for `name`, `shape` a name in shapes.json where the catalog has none;
+    `resolved` says why it may stand for it, or why there is neither. `printed` holds the digits as they were printed.
     `inferred`: settings of the scenario that the log does not state, each with what shows them.
     `unpredictable`: figures that what is stated does not determine, and `explained`: figures that are predicted
     wrongly, each with one sentence.
