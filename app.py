@@ -7,5 +7,6 @@ from components.frame import open_page
 open_page(
     [
         st.Page("pages/plan.py", title="Plan", icon=":material/straighten:", url_path="front", default=True),
+        st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
     ]
 )

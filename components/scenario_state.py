@@ -12,8 +12,9 @@ import streamlit as st
 
 from components.format import UNITS, Unit
 from components.link_config import pack, unpack
+from components.pins import Pin, link_text, read_pins
 from components.solve import OWN_CONFIG
-from components.url_state import read_query, values_to_query
+from components.url_state import VIEW, read_query, values_to_query
 
 HELD = "scenario"
 MOVED = "control_moved"
@@ -25,6 +26,7 @@ class Held:
     """Scenario values (perhaps contradicting each other), what else the page remembers, and the address it stands in.
 
     `config_text` is the pasted config.json; `accelerator_name` is None unless the accelerator is the user's own.
+    `view` holds the parameters of url_state.VIEW that are set.
     """
 
     values: dict[str, Any]
@@ -33,13 +35,19 @@ class Held:
     units: Unit = "GiB"
     accelerator_name: str | None = None
     config_text: str = ""
+    pins: tuple[Pin, ...] = ()
+    view: dict[str, str] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()
     written: Any = field(default=None, repr=False)
 
-    def settings(self) -> tuple[dict[str, Any], Unit, str | None, str]:
+    @property
+    def own_config(self) -> str:
+        """The pasted config.json where it is in use."""
+        return self.config_text if self.values.get("model") == OWN_CONFIG else ""
+
+    def settings(self) -> tuple[Any, ...]:
         """All that belongs in the address."""
-        config = self.config_text if self.values.get("model") == OWN_CONFIG else ""
-        return dict(self.values), self.units, self.accelerator_name, config
+        return dict(self.values), self.units, self.accelerator_name, self.own_config, self.pins, dict(self.view)
 
 
 def open_state(page: str) -> Held:
@@ -49,10 +57,14 @@ def open_state(page: str) -> Held:
     moved = st.session_state.pop(MOVED, False)
     arrived = held is not None and held.page != page and not address
     if held is None or not (moved or arrived or address == held.address):
-        held = held_from(address, page)
+        held = _kept_pins(held_from(address, page), held)
         forget_controls()
         st.session_state[HELD] = held
-    held.page = page
+    elif address != held.address:
+        held.written = None  # the bare address of a page that was arrived at gets what the visit holds
+    if held.page != page:
+        forget_controls()  # a control of one page does not hand its value to the next
+        held.page = page
     return held
 
 
@@ -67,6 +79,8 @@ def held_from(address: Mapping[str, str], page: str) -> Held:
             text = unpack(link.extras["config"])
         except ValueError as error:
             complaints.append(str(error))
+    pins, unread = read_pins(link.extras.get("pins", ""))
+    complaints.extend(unread)
     held = Held(
         values=link.values,
         page=page,
@@ -74,9 +88,18 @@ def held_from(address: Mapping[str, str], page: str) -> Held:
         units="GB" if units == "GB" else "GiB",
         accelerator_name=link.extras.get("accelerator_name"),
         config_text=text,
+        pins=pins,
+        view={name: link.extras[name] for name in VIEW if name in link.extras},
         complaints=tuple(complaints),
     )
     held.written = held.settings()
+    return held
+
+
+def _kept_pins(held: Held, before: Held | None) -> Held:
+    """Pins that are too long for an address stay through changes of the address."""
+    if before is not None and not held.pins and link_text(before.pins) is None:
+        held.pins = before.pins
     return held
 
 
@@ -92,14 +115,15 @@ def publish(held: Held) -> None:
 
 def address_of(held: Held) -> dict[str, str]:
     query = values_to_query(held.values)
-    _, units, name, config = held.settings()
-    if units != UNITS[0]:
-        query["units"] = units
-    if name is not None:
-        query["accelerator_name"] = name
-    if config and (packed := pack(config)):
+    if held.units != UNITS[0]:
+        query["units"] = held.units
+    if held.accelerator_name is not None:
+        query["accelerator_name"] = held.accelerator_name
+    if held.own_config and (packed := pack(held.own_config)):
         query["config"] = packed
-    return query
+    if pins := link_text(held.pins):
+        query["pins"] = pins
+    return query | held.view
 
 
 def moved() -> None:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from components import wording
+from components import compare_pins, wording
 from components.format import UNITS
 from components.scenario_state import Held, address_of, use_units
 from components.solve import OWN_CONFIG, Outcome
@@ -20,6 +20,7 @@ def draw(held: Held, outcome: Outcome) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(line, width="content")
         st.space("stretch")
+        compare_pins.draw_button(held, answered=not outcome.fault, label="Pin", icon=":material/keep:")
         st.menu_button(held.units, list(UNITS), key="units", type="tertiary", on_click=use_units, args=("units",))
         with st.popover("Share", icon=":material/ios_share:", type="tertiary"):
             _share(held)
