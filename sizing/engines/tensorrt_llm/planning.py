@@ -14,7 +14,7 @@ from sizing.engines.tensorrt_llm.stages import Stage
 from sizing.grading import grades_of
 from sizing.report import Grades, Log
 from sizing.scenario import Scenario
-from sizing.weights.ranks import ATTENTION_PARTS, rank_bytes
+from sizing.weights.ranks import rank_bytes
 
 RESUMED_PERCENT = 95  # max_util_for_resume of the second manager
 
@@ -57,10 +57,9 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
 
 
 def _held(scenario: Scenario, spec: ModelSpec) -> list[Held]:
-    """Replicas hold whole copies. With attention data parallelism every rank holds all of the attention parts."""
-    placement = replace(scenario.placement, data_parallel=1, dp_attention=False)
-    whole = ATTENTION_PARTS if scenario.dp_attention else frozenset[TensorClass]()
-    stages = rank_bytes(spec, scenario.weights, placement, whole=whole)
+    """Replicas hold whole copies but for those of attention data parallelism, which lie in the tensor-parallel ranks."""
+    place = scenario.placement
+    stages = rank_bytes(spec, scenario.weights, place if place.dp_attention else replace(place, data_parallel=1))
     drafts = scenario.speculative is not None and scenario.speculative.method.lower() == "mtp"
     predictions = [stage.get(TensorClass.PREDICTION, 0) for stage in stages]
     return [

@@ -6,7 +6,7 @@ enable_block_reuse, dp_attention enable_attention_dp. hybrid_kv_cache_manager: m
 layer types say. available_kv_bytes is what the cache may have, the fraction taken.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CompressedAttention, CrossAttention, ModelSpec, Recurrent
 from sizing.cache_formats import CacheFormats
@@ -14,7 +14,7 @@ from sizing.engines.tensorrt_llm.layers import LayerRules
 from sizing.engines.tensorrt_llm.refusals import check, formats_of
 from sizing.engines.tensorrt_llm.rules import FRACTION, MAX_BATCH_SIZE, MAX_NUM_TOKENS, NEWEST, OLDEST, Rules, rules_of
 from sizing.engines.tensorrt_llm.stages import ONE_LAYER_DRAFTS, Stage, stages_of
-from sizing.placement import Placement, check_placement
+from sizing.placement import check_placement
 from sizing.resolve import notes_on, resolve
 from sizing.scenario import Scenario
 from sizing.versions import release_of
@@ -46,12 +46,12 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
     rules = rules_of(version)
     check(scenario, rules)
     formats = formats_of(scenario, spec, rules)
-    check_placement(spec, _attention_placement(scenario))
+    check_placement(spec, scenario.placement)
     settled = _settle(scenario, spec, rules, formats, release)
     compressed = any(isinstance(mixer, CompressedAttention) for run in spec.layers for mixer in run.layer.mixers)
     second = spec.model_type.startswith(SECOND_MANAGER)
     by = _layer_rules(settled, spec, formats, compressed)
-    stages = stages_of(spec, _attention_placement(settled), by, _draft_layers(settled))
+    stages = stages_of(spec, settled.pipeline_parallel, by, _draft_layers(settled))
     return Resolved(
         scenario=settled.model_copy(update={"block_size": by.block}),
         rules=rules,
@@ -64,12 +64,6 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
             *_notes(settled, spec, compressed=compressed, second=second),
         ),
     )
-
-
-def _attention_placement(scenario: Scenario) -> Placement:
-    """How attention is shared out: not at all with attention data parallelism."""
-    ranks = 1 if scenario.dp_attention else scenario.tensor_parallel
-    return replace(scenario.placement, tensor_parallel=ranks, data_parallel=1, dp_attention=False)
 
 
 def _settle(scenario: Scenario, spec: ModelSpec, rules: Rules, formats: CacheFormats, release: str) -> Scenario:
@@ -95,7 +89,7 @@ def _layer_rules(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, com
     return LayerRules(
         formats=formats,
         model_dtype="fp16" if spec.dtype == "fp16" else "bf16",
-        ranks=_attention_placement(scenario).tensor_parallel,
+        ranks=scenario.placement.ranks_per_replica,
         block=COMPRESSED_BLOCK if compressed else scenario.block_size or 1,
         longest=longest,
         windows=bool(scenario.hybrid_kv_cache_manager) and _mixes_windows(spec, longest),

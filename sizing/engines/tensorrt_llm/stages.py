@@ -21,13 +21,13 @@ class Stage:
 
 
 @lru_cache(maxsize=1024)
-def stages_of(spec: ModelSpec, placement: Placement, by: LayerRules, drafts: int) -> tuple[Stage, ...]:
-    """Each pipeline stage; `drafts` layers more on the last, like the model's last with attention.
+def stages_of(spec: ModelSpec, pipeline: int, by: LayerRules, drafts: int) -> tuple[Stage, ...]:
+    """Each of `pipeline` stages; `drafts` layers more on the last, like the model's last with attention.
 
     Stages are cut as vLLM cuts them; TensorRT-LLM's may have an uneven layer elsewhere.
     Raises ScenarioError where stages would have pools of different windows.
     """
-    layers = stages(spec, placement)
+    layers = stages(spec, Placement(pipeline_parallel=pipeline))
     sums = [sums_of([*each, *_drafts(spec, drafts)] if each is layers[-1] else each, by) for each in layers]
     _check_windows(sums)
     return tuple(Stage(pools_of(each.blocks, by.block, by.longest), each.slot) for each in sums)
