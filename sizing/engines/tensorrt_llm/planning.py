@@ -57,7 +57,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
 
 
 def _held(scenario: Scenario, spec: ModelSpec) -> list[Held]:
-    """Replicas hold whole copies but for those of attention data parallelism, which lie in the tensor-parallel ranks."""
+    """Replicas hold whole copies but for those of attention data parallelism, which are the tensor-parallel ranks."""
     place = scenario.placement
     stages = rank_bytes(spec, scenario.weights, place if place.dp_attention else replace(place, data_parallel=1))
     drafts = scenario.speculative is not None and scenario.speculative.method.lower() == "mtp"
