@@ -8,20 +8,22 @@ No weights are read and no code from a checkpoint is executed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import transformers
-from transformers import DynamicCache, PreTrainedConfig
+from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from live.cache_tensors import CacheTensor, cache_tensors
 from live.prefill import prefill, prefill_inputs
 
-MAX_LAYERS = 2048
+MAX_MODULES = 4096  # layers, or experts of a layer: bounds the time that a hostile config can take
+COUNTED = ("layers", "layer", "depth", "experts")
 TEXT_HEADS = ("CAUSAL_LM",)
 MULTIMODAL_HEADS = ("IMAGE_TEXT_TO_TEXT", "MULTIMODAL_LM")
 SOURCE_TO_TEXT_HEADS = ("SEQ_TO_SEQ_CAUSAL_LM", "SPEECH_SEQ_2_SEQ")
@@ -67,14 +69,12 @@ def build_config(config: Mapping[str, Any]) -> PreTrainedConfig:
     """
     fields = _without_quantization(config)
     config_class = _config_class(fields)
-    _check_layers(fields)
-    try:
+    _check_counts(fields)
+    with _explained(f"{config_class.__name__} refuses this config"):
         built: PreTrainedConfig = config_class.from_dict(fields)
-    except Exception as error:
-        raise DryRunError(f"{config_class.__name__} refuses this config: {_first_line(error)}") from error
-    _check_flat_fields(fields, built)
-    built.dtype = _stated_dtype(built)
-    return built
+        _check_flat_fields(fields, built)
+        built.dtype = _stated_dtype(built)
+        return built
 
 
 def _without_quantization(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,8 +89,8 @@ def _config_class(fields: Mapping[str, Any]) -> type[PreTrainedConfig]:
     """By `model_type`; a type that transformers lacks, or that has no place for `text_config`, by `architectures`."""
     model_type = fields.get("model_type")
     by_type = [CONFIG_MAPPING[model_type]] if isinstance(model_type, str) and model_type in CONFIG_MAPPING else []
-    named = [getattr(transformers, name, None) for name in _architectures(fields)]
-    by_name = [cls for model in named if (cls := getattr(model, "config_class", None)) is not None]
+    named = [_model_class(name) for name in _architectures(fields)]
+    by_name = [model.config_class for model in named if model is not None and model.config_class is not None]
     for config_class in [*by_type, *by_name]:
         if "text_config" not in fields or config_class.sub_configs:
             return config_class  # type: ignore[no-any-return]
@@ -98,16 +98,16 @@ def _config_class(fields: Mapping[str, Any]) -> type[PreTrainedConfig]:
 
 
 def _architectures(fields: Mapping[str, Any]) -> list[str]:
-    names = fields.get("architectures") or []
-    return [name for name in names if isinstance(name, str) and name.isidentifier()]
+    names = fields.get("architectures")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def _check_layers(fields: Mapping[str, Any]) -> None:
+def _check_counts(fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
         if isinstance(value, Mapping):
-            _check_layers(value)
-        elif name.endswith("layers") and isinstance(value, int) and value > MAX_LAYERS:
-            raise DryRunError(f"{name} is {value}; a dry run takes at most {MAX_LAYERS} layers.")
+            _check_counts(value)
+        elif name.endswith(COUNTED) and isinstance(value, int) and value > MAX_MODULES:
+            raise DryRunError(f"{name} is {value}; a dry run takes at most {MAX_MODULES}.")
 
 
 def _check_flat_fields(fields: Mapping[str, Any], built: PreTrainedConfig) -> None:
@@ -130,9 +130,9 @@ def _stated_dtype(config: PreTrainedConfig) -> torch.dtype:
 
 def model_class_for(config: PreTrainedConfig) -> type[Any]:
     """The class that generates text: the one `architectures` names where transformers has it, else by model type."""
-    named = [getattr(transformers, name, None) for name in config.architectures or []]
+    named = [_model_class(name) for name in config.architectures or []]
     by_type = [
-        _class_by_name(getattr(modeling_auto, f"MODEL_FOR_{head}_MAPPING_NAMES").get(config.model_type))
+        _model_class(getattr(modeling_auto, f"MODEL_FOR_{head}_MAPPING_NAMES").get(config.model_type))
         for head in _heads(config)
     ]
     for model_class in [*named, *by_type]:
@@ -149,9 +149,11 @@ def _heads(config: PreTrainedConfig) -> tuple[str, ...]:
     return TEXT_HEADS + MULTIMODAL_HEADS + SOURCE_TO_TEXT_HEADS
 
 
-def _class_by_name(name: str | tuple[str, ...] | None) -> Any:
+def _model_class(name: str | tuple[str, ...] | None) -> Any:
+    """The model class of that name in transformers, or None; of several, the first."""
     first = name[0] if isinstance(name, tuple) else name
-    return getattr(transformers, first, None) if first else None
+    found = getattr(transformers, first, None) if first else None
+    return found if isinstance(found, type) and issubclass(found, PreTrainedModel) else None
 
 
 def build_model(config: PreTrainedConfig, attention: str = "sdpa") -> torch.nn.Module:
@@ -160,12 +162,9 @@ def build_model(config: PreTrainedConfig, attention: str = "sdpa") -> torch.nn.M
     Raises DryRunError where the class cannot be built from this config.
     """
     model_class = model_class_for(config)
-    try:
-        with torch.device("meta"):
-            model: torch.nn.Module = _from_config(model_class, config, attention)
-    except Exception as error:
-        raise DryRunError(f"{model_class.__name__} cannot be built: {_first_line(error)}") from error
-    return model.eval()
+    with _explained(f"{model_class.__name__} cannot be built"), torch.device("meta"):
+        model: torch.nn.Module = _from_config(model_class, config, attention)
+        return model.eval()
 
 
 def _from_config(model_class: Any, config: PreTrainedConfig, attention: str) -> Any:
@@ -192,21 +191,15 @@ def measure_cache(model: Any, batch: int, length: int, encoder_length: int | Non
     `encoder_length` is the number of positions an encoder gives (default: its full input for speech, else `length`).
     Raises DryRunError where the forward pass does not run on meta or returns no cache.
     """
-    inputs = prefill_inputs(model, batch, length, encoder_length)
-    output = _prefill(model, inputs)
+    with _explained(f"{type(model).__name__} does not run on meta"):
+        inputs = prefill_inputs(model, batch, length, encoder_length)
+        output = prefill(model, inputs)
     kept = [name for name in CACHE_OUTPUTS if getattr(output, name, None) is not None]
     tensors = tuple(cache_tensors(getattr(output, kept[0]), kept[0])) if kept else _kept_inside(model, inputs)
     if not tensors:
         raise DryRunError(f"{type(model).__name__} keeps no cache.")
     encoder = getattr(output, "encoder_last_hidden_state", None)
     return CacheMeasurement(batch, length, None if encoder is None else encoder.shape[1], tensors)
-
-
-def _prefill(model: Any, inputs: Mapping[str, Any]) -> Any:
-    try:
-        return prefill(model, inputs)
-    except Exception as error:
-        raise DryRunError(f"{type(model).__name__} does not run on meta: {_first_line(error)}") from error
 
 
 def _kept_inside(model: Any, inputs: Mapping[str, Any]) -> tuple[CacheTensor, ...]:
@@ -220,10 +213,18 @@ def _kept_inside(model: Any, inputs: Mapping[str, Any]) -> tuple[CacheTensor, ..
     if not states:
         return ()
     cache = DynamicCache(config=model.config)
-    _prefill(model, {**inputs, "cache": cache})
+    with _explained(f"{type(model).__name__} does not run on meta with a cache handed to it"):
+        prefill(model, {**inputs, "cache": cache})
     return tuple(cache_tensors([cache, dict(states)], "states"))
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0][:300]}"
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Any failure inside, as one sentence: what was tried, and the first line of what the library said."""
+    try:
+        yield
+    except DryRunError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        raise DryRunError(f"{what}: {type(error).__name__}: {lines[0][:300]}") from error

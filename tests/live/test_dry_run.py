@@ -90,6 +90,9 @@ def test_routing_of_experts_needs_no_values() -> None:
     ("config", "message"),
     [
         ({"model_type": "no_such_model"}, "no_such_model"),
+        ({"model_type": "no_such_model", "architectures": 7}, "no_such_model"),
+        ({"model_type": "no_such_model", "architectures": ["pipeline"]}, "no_such_model"),
+        ({**TINY_MIXTRAL, "num_local_experts": 10**8}, "num_local_experts is 100000000"),
         ({**LLAMA_3_1_8B, "num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000"),
         ({**LLAMA_3_1_8B, "num_attention_heads": "many"}, "num_attention_heads"),
         ({"model_type": "gemma3", "num_hidden_layers": 7}, "text_config, which is missing"),
@@ -98,3 +101,17 @@ def test_routing_of_experts_needs_no_values() -> None:
 def test_an_impossible_config_is_one_clear_sentence(config: dict[str, Any], message: str) -> None:
     with pytest.raises(DryRunError, match=message):
         built(config)
+
+
+def test_an_unknown_type_is_read_as_the_class_it_names() -> None:
+    """As for Kimi K2, whose model_type is kimi_k2 and whose class is that of DeepSeek-V3."""
+    config = build_config({**TINY_MIXTRAL, "model_type": "own_type", "architectures": ["MixtralForCausalLM"]})
+    assert config.model_type == "mixtral"
+
+
+def test_whisper_keeps_its_encoder_positions_in_the_cross_cache() -> None:
+    """whisper-large-v3: 163,840 bytes for each of 1,500 positions, 245,760,000 in all."""
+    whisper = {"model_type": "whisper", "d_model": 1280, "decoder_layers": 32, "decoder_attention_heads": 20}
+    cache = measure_cache(built({**whisper, "encoder_attention_heads": 20}), batch=1, length=4)
+    assert cache.encoder_length == 1500
+    assert cache.by_kind["cross_keys"] + cache.by_kind["cross_values"] == 245_760_000
