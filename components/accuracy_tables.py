@@ -1,0 +1,96 @@
+"""The tables of the Accuracy page: every predicted figure, and everything that cannot be predicted."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from components import accuracy_words as words
+from components.accuracy_data import engine_name
+from sizing.receipts.comparing import Comparison
+from sizing.receipts.receipt import Receipt
+
+ROW_HEIGHT = 35
+MOST_ROWS = 14
+
+
+def draw_predicted(comparisons: Iterable[Comparison]) -> None:
+    """Furthest off first."""
+    pairs = [each for each in comparisons if each.predicted is not None]
+    pairs.sort(key=lambda each: -abs(each.error or 0))
+    rows = [
+        {
+            **_source(each.receipt),
+            "Figure": each.figure.label,
+            "Predicted": words.predicted(each),
+            "Printed": words.printed(each),
+            "Error, %": None if each.error is None else each.error * 100,
+            "How sure": each.predicted.grade if each.predicted else None,
+            "Why it misses": each.reason,
+            "Assumed settings": "; ".join(f"{name}: {how}" for name, how in each.receipt.inferred.items()) or None,
+            "Source": _link(each.receipt),
+        }
+        for each in pairs
+    ]
+    _draw(rows, "predicted_figures")
+
+
+def draw_unpredicted(comparisons: Iterable[Comparison], without: Sequence[Receipt]) -> None:
+    """Figures without a prediction, then receipts without a figure."""
+    rows = [
+        {
+            **_source(each.receipt),
+            "Figure": each.figure.label,
+            "Printed": words.printed(each),
+            "Why there is no prediction": each.reason,
+            "Source": _link(each.receipt),
+        }
+        for each in comparisons
+        if each.predicted is None
+    ]
+    rows += [
+        {
+            **_source(receipt),
+            "Figure": "none",
+            "Printed": None,
+            "Why there is no prediction": receipt.resolved,
+            "Source": _link(receipt),
+        }
+        for receipt in without
+    ]
+    _draw(rows, "unpredicted_figures")
+
+
+def _source(receipt: Receipt) -> dict[str, Any]:
+    release = f" {receipt.version}" if receipt.version else ""
+    return {"Model": receipt.name, "GPU": receipt.gpu, "Engine": f"{engine_name(receipt)}{release}"}
+
+
+def _link(receipt: Receipt) -> str | None:
+    return receipt.link if receipt.linked else None
+
+
+def _draw(rows: list[dict[str, Any]], key: str) -> None:
+    if not rows:
+        st.caption("None with these filters.")
+        return
+    st.dataframe(
+        pd.DataFrame(rows),
+        key=key,
+        hide_index=True,
+        height=ROW_HEIGHT * (min(len(rows), MOST_ROWS) + 1) + 3,
+        column_config={
+            "Model": st.column_config.TextColumn(width="medium"),
+            "GPU": st.column_config.TextColumn(width="small"),
+            "Engine": st.column_config.TextColumn(width="small"),
+            "Figure": st.column_config.TextColumn(width="small"),
+            "Predicted": st.column_config.TextColumn(width="small", alignment="right"),
+            "Printed": st.column_config.TextColumn(width="small", alignment="right"),
+            "Error, %": st.column_config.NumberColumn(format="%+.2f", width="small"),
+            "How sure": st.column_config.TextColumn(width="small"),
+            "Why it misses": st.column_config.TextColumn(width="large"),
+            "Why there is no prediction": st.column_config.TextColumn(width="large"),
+            "Source": st.column_config.LinkColumn(display_text="open", width="small"),
+        },
+    )
