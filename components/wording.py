@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from components import choices
 from components.format import Unit, amount, both_units, counted, scaled, short_tokens
 from components.formula import Line
-from components.fullest import growth_after, request_cost, room, tightest_rank
+from components.fullest import growth_after, request_cost
 from components.scenario_state import Held
 from components.solve import OWN_CONFIG, Fault
 from model_catalog.spec import ModelSpec
 from sizing.cache import CacheCost
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
+from sizing.room import room, tightest_rank
 from sizing.scenario import KvFormats, Scenario
 
 ICONS = {
@@ -28,23 +29,24 @@ def scenario_line(held: Held, scenario: Scenario, spec: ModelSpec) -> str:
     parts = [
         model,
         f"{weights} weights",
-        f"{_kv_name(scenario)} KV",
-        _hardware(held, scenario),
-        _engine(scenario),
+        f"{kv_name(scenario)} KV",
+        hardware(held.accelerator_name, scenario),
+        engine_name(scenario),
         f"{short_tokens(scenario.context_length or 0)} tokens × {scenario.batch_size:,}",
     ]
     return " · ".join(part for part in parts if part)
 
 
-def _kv_name(scenario: Scenario) -> str:
+def kv_name(scenario: Scenario) -> str:
     kv = scenario.kv_dtype
     return f"{choices.kv_label(kv.k)}/{choices.kv_label(kv.v)}" if isinstance(kv, KvFormats) else choices.kv_label(kv)
 
 
-def _hardware(held: Held, scenario: Scenario) -> str:
+def hardware(own_name: str | None, scenario: Scenario) -> str:
+    """`own_name` is what the user calls an accelerator of their own; None for one of the catalog."""
     gpus = scenario.placement.gpus
-    if held.accelerator_name is not None:
-        name = held.accelerator_name or "your own accelerator"
+    if own_name is not None:
+        name = own_name or "your own accelerator"
     elif scenario.accelerator is None:
         name = "GPU" if scenario.total_memory_bytes is None else "your own accelerator"
     else:
@@ -67,7 +69,7 @@ def _split(scenario: Scenario) -> str:
     return "" if not given or given == [f"TP {scenario.tensor_parallel}"] else ", ".join(given)
 
 
-def _engine(scenario: Scenario) -> str:
+def engine_name(scenario: Scenario) -> str:
     return (
         "no engine"
         if scenario.engine == "minimum"
