@@ -47,7 +47,7 @@ def _trace(segment: Segment, bar: Bar, unit: Unit) -> dict[str, Any]:
         "x": [max(segment.size - hairline, hairline)],
         "base": [segment.start],
         "width": BAR_WIDTH,
-        "marker": _marker(segment),
+        "marker": marker(segment),
         "hovertemplate": f"{_sizes(segment.size, bar, unit)}<extra>{segment.name}</extra>",
     }
 
@@ -58,7 +58,7 @@ def _sizes(size: int, bar: Bar, unit: Unit) -> str:
     return f"{amount(size, unit)} · {amount(size, other)}{of_card}"
 
 
-def _marker(segment: Segment) -> dict[str, Any]:
+def marker(segment: Segment) -> dict[str, Any]:
     """Keys and values have one colour in three textures. Pattern colours must be real ones."""
     if segment.texture == "unused":
         return _hatched(segment.colour, 0.12, "/", segment.colour, 1)
