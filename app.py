@@ -8,5 +8,6 @@ open_page(
     [
         st.Page("pages/plan.py", title="Plan", icon=":material/straighten:", url_path="front", default=True),
         st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+        st.Page("pages/accuracy.py", title="Accuracy", icon=":material/target:"),
     ]
 )
