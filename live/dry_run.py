@@ -215,7 +215,7 @@ def _kept_inside(model: Any, inputs: Mapping[str, Any]) -> tuple[CacheTensor, ..
     cache = DynamicCache(config=model.config)
     with _explained(f"{type(model).__name__} does not run on meta with a cache handed to it"):
         prefill(model, {**inputs, "cache": cache})
-    return tuple(cache_tensors([cache, dict(states)], "states"))
+    return tuple(cache_tensors({"cache": cache, "states": states}, "states"))
 
 
 @contextmanager
