@@ -1,30 +1,11 @@
-"""The GPU that decides: the rank with the least room, and what a request keeps on the rank that holds most."""
+"""What a request keeps on the GPU that holds most of it."""
 
 from math import lcm
 
 from components.choices import cache_rules
 from sizing.cache import CacheCost
 from sizing.costs import stage_costs
-from sizing.engines.plan import EnginePlan, RankPlan
-from sizing.size import replica_batches
-
-
-def fullest_load(planned: EnginePlan) -> tuple[int, int]:
-    """Tokens of a request and requests of the fullest replica."""
-    return planned.scenario.context_length or 1, replica_batches(planned.scenario)[0]
-
-
-def tightest_rank(planned: EnginePlan) -> RankPlan:
-    """The rank with the least room; where no memory is known, the one that holds most."""
-    tokens, batch = fullest_load(planned)
-    return min(planned.ranks, key=lambda rank: (rank.usable or 0) - int(rank.cache.need(tokens, batch)))
-
-
-def room(planned: EnginePlan) -> int | None:
-    """Bytes of the pool that are left on the tightest rank, negative where they are short."""
-    tokens, batch = fullest_load(planned)
-    rank = tightest_rank(planned)
-    return None if rank.usable is None else rank.usable - int(rank.cache.need(tokens, batch))
+from sizing.engines.plan import EnginePlan
 
 
 def request_cost(planned: EnginePlan) -> CacheCost:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from components import inks
-from components.fullest import fullest_load, room, tightest_rank
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.report import Grade
+from sizing.room import fullest_load, room, tightest_rank
 
 Texture = Literal["solid", "unused", "short"]
 

@@ -1,32 +1,45 @@
 """Values in, a Report's or an error's dict out: what the command line and other programs call."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-from model_catalog.lookup import UnknownModel, find_entry
 
 from hardware_catalog import UnknownAccelerator, get_accelerator
 from hardware_catalog.schema import Accelerator
 from model_catalog.fields import ConfigError
 from model_catalog.files import is_path, read_file
+from model_catalog.lookup import UnknownModel, find_entry
 from model_catalog.spec import ModelSpec
+from sizing.engines.plan import EnginePlan
 from sizing.placement import PlacementError
-from sizing.scenario import ScenarioError, make_scenario
-from sizing.size import size
+from sizing.remedies import remedies
+from sizing.report import Report
+from sizing.scenario import Scenario, ScenarioError, make_scenario
+from sizing.size import plan, report_of
 
 
 def answer(values: Mapping[str, Any]) -> dict[str, Any]:
     """The Report of a Scenario given as untrusted values, or {"error": {"field", "message"}} for bad ones."""
     try:
         scenario = make_scenario(values)
-        report = size(scenario, find_spec(scenario.model), find_accelerator(scenario.accelerator))
+        accelerator = find_accelerator(scenario.accelerator)
+        planned = plan(scenario, find_spec(scenario.model), accelerator)
+        report = _with_remedies(report_of(planned), scenario, planned, accelerator)
     except (ScenarioError, PlacementError) as error:
         return error_of(error.field, error.message)
     except ConfigError as error:
         return error_of("model", error.message)
     return report.to_dict()
+
+
+def _with_remedies(report: Report, scenario: Scenario, planned: EnginePlan, accelerator: Accelerator | None) -> Report:
+    """Remedies are worked out where the load does not fit, or only just."""
+    if report.verdict.state not in ("short", "tight"):
+        return report
+    found = remedies(scenario, planned, accelerator)
+    return replace(report, verdict=replace(report.verdict, remedies=found))
 
 
 def error_of(field: str, message: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Report: everything the core says about one Scenario. Field names are DESIGN.md's; other programs rely on them."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from sizing.scenario import Scenario
@@ -60,6 +60,14 @@ class CacheReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One item of reserved − logical."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
     """What fits. None: no memory is known, or memory sets no limit (see the notes)."""
 
@@ -72,11 +80,18 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """A single change, what it gains per GPU, and whether the scenario fits with it."""
+    """A single change, what it gains per GPU, and whether the scenario fits with it.
+
+    `values` are the Scenario fields to set; `max_batch` how many sequences of the context length then fit, None
+    without limit; `kind` one of setting, precision, load, hardware.
+    """
 
     change: str
     gain_bytes: int
     fits: bool
+    kind: str = "setting"
+    values: dict[str, Any] = field(default_factory=dict)
+    max_batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +134,10 @@ class Grades:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All of the above for one Scenario, which is carried with every default resolved."""
+    """All of the above for one Scenario, which is carried with every default resolved.
+
+    `differences` add up to reserved − logical bytes of the cache.
+    """
 
     scenario: Scenario
     per_gpu: Footprint
@@ -132,6 +150,7 @@ class Report:
     speed: Speed
     grades: Grades
     notes: tuple[str, ...]
+    differences: tuple[Difference, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, in DESIGN.md's order."""
@@ -148,6 +167,7 @@ class Report:
             "speed": parts["speed"],
             "grades": parts["grades"],
             "notes": list(self.notes),
+            "differences": [asdict(each) for each in self.differences],
         }
 
 

@@ -7,9 +7,11 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.capacity import longest_context, most_sequences
 from sizing.costs import model_cost
+from sizing.differences import differences
 from sizing.engines import ENGINES, minimum
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.report import CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
+from sizing.room import replica_batches, room, tightest_rank
 from sizing.scenario import LONGEST_CONTEXT, Scenario
 
 TIGHT_SHARE = 20  # tight: less than one twentieth of the pool is left
@@ -49,13 +51,8 @@ def report_of(planned: EnginePlan) -> Report:
         speed=Speed(),
         grades=planned.grades,
         notes=tuple(dict.fromkeys([*planned.notes, *_capacity_notes(capacity)])),
+        differences=differences(planned, replica_batches(scenario)),
     )
-
-
-def replica_batches(scenario: Scenario) -> list[int]:
-    """Sequences of each data-parallel replica, as even as can be, the fullest first."""
-    even, more = divmod(scenario.batch_size, scenario.data_parallel)
-    return [even + (replica < more) for replica in range(scenario.data_parallel)]
 
 
 def _footprint(planned: EnginePlan, rank: RankPlan, replica_batch: int) -> Footprint:
@@ -125,18 +122,12 @@ def _capacity(planned: EnginePlan) -> Capacity:
 
 def _verdict(planned: EnginePlan) -> Verdict:
     """By the rank with the least room."""
-    tokens, batch = planned.scenario.context_length or 1, replica_batches(planned.scenario)[0]
-    rooms = [
-        (rank.usable - int(rank.cache.need(tokens, batch)), rank.usable)
-        for rank in planned.ranks
-        if rank.usable is not None
-    ]
-    if len(rooms) < len(planned.ranks):
+    rank, left = tightest_rank(planned), room(planned)
+    if rank.usable is None or left is None:
         return Verdict()
-    left, pool = min(rooms)
     if left < 0:
         return Verdict(state="short", fits=False, short_by_bytes=-left)
-    state: State = "tight" if left * TIGHT_SHARE < pool else "fits"
+    state: State = "tight" if left * TIGHT_SHARE < rank.usable else "fits"
     return Verdict(state=state, fits=True, short_by_bytes=0)
 
 

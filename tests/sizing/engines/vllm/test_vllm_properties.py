@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan
+from sizing.room import replica_batches
 from sizing.scenario import make_scenario
-from sizing.size import replica_batches, report_of
+from sizing.size import report_of
 from tests.sizing.engines.vllm import models as m
 
 SPECS: dict[str, ModelSpec] = {

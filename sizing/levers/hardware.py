@@ -1,0 +1,85 @@
+"""More GPUs, or larger ones."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hardware_catalog import all_accelerators
+from hardware_catalog.schema import Accelerator
+from sizing.levers.step import Lever, Step
+from sizing.scenario import Scenario
+
+GPUS_OF_A_NODE = 8
+MORE_GPUS = (2, 4)
+NOTABLY_LARGER = 1.15
+KINDS = ("consumer", "workstation", "datacenter")
+
+
+def hardware_levers(asked: Scenario, accelerator: Accelerator | None) -> Iterator[Lever]:
+    yield Lever("hardware", [_more_gpus(asked, times) for times in MORE_GPUS])
+    if accelerator is not None:
+        yield Lever("hardware", [_card_step(asked, card) for card in larger_cards(accelerator)], nearby=2)
+
+
+def _more_gpus(asked: Scenario, times: int) -> Step:
+    """Tensor parallel within a node, pipeline stages beyond."""
+    ranks = asked.tensor_parallel * times
+    values: dict[str, Any] = {"tensor_parallel": ranks}
+    if ranks > GPUS_OF_A_NODE:
+        values = {"pipeline_parallel": asked.pipeline_parallel * times}
+    elif asked.dp_attention:
+        values["data_parallel"] = asked.data_parallel * times
+    return Step(gpus_text(asked.model_copy(update=values)), values)
+
+
+def gpus_text(scenario: Scenario) -> str:
+    """2 GPUs, TP 2."""
+    sizes = {
+        "TP": scenario.tensor_parallel,
+        "PP": scenario.pipeline_parallel,
+        "DP": 1 if scenario.dp_attention else scenario.data_parallel,
+    }
+    gpus = scenario.placement.gpus
+    if scenario.engine == "llama.cpp":
+        return f"{gpus:,} GPUs, split by layer"
+    split = " × ".join(f"{name} {size}" for name, size in sizes.items() if size > 1)
+    return f"{gpus:,} GPU{'s' if gpus > 1 else ''}{f', {split}' if split else ''}"
+
+
+def _card_step(asked: Scenario, card: Accelerator) -> Step:
+    """The card's own memory takes the place of a size that was given."""
+    own = {"total_memory_bytes": None} if asked.total_memory_bytes else {}
+    return Step(card.name, {"accelerator": card.id, **own})
+
+
+def memory(card: Accelerator) -> int:
+    figure = card.memory_for_budget or card.memory_driver_bytes
+    return figure.bytes if figure else 0
+
+
+def larger_cards(accelerator: Accelerator) -> list[Accelerator]:
+    """Of the same vendor and no older generation, each notably larger than the one before, the most alike first."""
+    chosen, least = [], memory(accelerator) * NOTABLY_LARGER
+    for card in sorted(_alternatives(accelerator), key=lambda card: (memory(card) >> 30, _unlike(card, accelerator))):
+        if memory(card) >= least:
+            chosen.append(card)
+            least = memory(card) * NOTABLY_LARGER
+    return chosen
+
+
+def _alternatives(accelerator: Accelerator) -> Sequence[Accelerator]:
+    kinds = KINDS if accelerator.kind in KINDS else (accelerator.kind,)
+    capability = accelerator.compute_capability or (0, 0)
+    return [
+        card
+        for card in all_accelerators()
+        if card.vendor == accelerator.vendor
+        and card.kind in kinds
+        and card.release_year is not None
+        and (card.compute_capability or (0, 0)) >= capability
+    ]
+
+
+def _unlike(card: Accelerator, accelerator: Accelerator) -> tuple[int, bool]:
+    """By what it is sold for, then by whether it is a module or a board."""
+    near = 0 if accelerator.kind not in KINDS else abs(KINDS.index(card.kind) - KINDS.index(accelerator.kind))
+    return near, ("SXM" in card.name) != ("SXM" in accelerator.name)

@@ -1,0 +1,165 @@
+"""Remedies do what they claim: applied and sized again, the room grows by the gain and the verdict is the one told."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardware_catalog import all_accelerators, get_accelerator
+from model_catalog.lookup import find_entry
+from sizing.answer import answer
+from sizing.engines import ENGINES
+from sizing.engines.plan import EnginePlan
+from sizing.levers.hardware import larger_cards, memory
+from sizing.levers.load import round_length
+from sizing.placement import PlacementError
+from sizing.remedies import MOST, remedies
+from sizing.report import Remedy
+from sizing.room import room
+from sizing.scenario import ScenarioError, make_scenario
+from sizing.size import plan, report_of
+
+LLAMA, GEMMA = "meta-llama/Llama-3.1-8B-Instruct", "google/gemma-3-27b-it"
+MODELS = [
+    LLAMA,
+    GEMMA,
+    "Qwen/Qwen3-Next-80B-A3B-Instruct",
+    "deepseek-ai/DeepSeek-V3",
+    "openai/gpt-oss-120b",
+]
+GIB = 2**30
+scenarios = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(MODELS),
+        "engine": st.sampled_from(sorted(ENGINES)),
+        "accelerator": st.sampled_from(["h100-sxm5-80gb", "rtx-4090", "b200-sxm", "mi300x"]),
+        "context_length": st.integers(1, 130_000),
+        "batch_size": st.integers(1, 300),
+        "tensor_parallel": st.sampled_from([1, 2, 4, 8]),
+    }
+)
+
+
+def planned_of(values: dict[str, Any]) -> EnginePlan:
+    scenario = make_scenario(values)
+    return plan(scenario, find_entry(values["model"]).spec, get_accelerator(values["accelerator"]))
+
+
+def found(values: dict[str, Any]) -> tuple[Remedy, ...]:
+    return remedies(make_scenario(values), planned_of(values), get_accelerator(values["accelerator"]))
+
+
+def by_field(values: dict[str, Any]) -> dict[str, Remedy]:
+    return {next(iter(remedy.values)): remedy for remedy in found(values)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(scenarios)
+def test_every_remedy_does_what_it_claims(values: dict[str, Any]) -> None:
+    try:
+        before = room(planned_of(values))
+    except (ScenarioError, PlacementError):
+        return
+    assert before is not None
+    for remedy in found(values):
+        after = planned_of(values | remedy.values)
+        left = room(after)
+        assert left is not None
+        assert (remedy.gain_bytes, remedy.fits) == (left - before, left >= 0)
+        assert remedy.max_batch == report_of(after).capacity.max_batch_at_context
+        assert remedy.change
+        assert remedy.gain_bytes > 0 or before >= 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(scenarios)
+def test_those_that_fit_come_first_and_each_field_is_changed_once(values: dict[str, Any]) -> None:
+    try:
+        listed = found(values)
+    except (ScenarioError, PlacementError):
+        return
+    assert len(listed) <= MOST
+    assert [remedy.fits for remedy in listed] == sorted((remedy.fits for remedy in listed), reverse=True)
+    changes = [remedy.change for remedy in listed]
+    assert len(set(changes)) == len(changes)
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_every_engine_has_a_way_out_and_room_for_more(engine: str) -> None:
+    load = {"engine": engine, "accelerator": "h100-sxm5-80gb", "batch_size": 16}
+    assert any(each.fits for each in found(load | {"model": GEMMA, "context_length": 32_768}))
+    more = found(load | {"model": LLAMA, "context_length": 8192})
+    assert [each.fits for each in more] == [True] * len(more)
+    counts = [each.max_batch or 0 for each in more]
+    assert len(counts) >= 4
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_an_fp8_cache_halves_128_kib_a_token() -> None:
+    """Llama 3.1 8B keeps 128 KiB a token (32 layers × 2 × 8 heads × 128 × 2 bytes): 16 × 8,192 tokens are 16 GiB."""
+    load = {
+        "model": LLAMA,
+        "engine": "minimum",
+        "accelerator": "h100-sxm5-80gb",
+        "context_length": 8192,
+        "batch_size": 16,
+    }
+    assert by_field(load)["kv_dtype"].gain_bytes == 8 * GIB
+
+
+def test_the_smallest_step_that_suffices_is_chosen() -> None:
+    """Short by little: one hundredth less of the memory does not do, and neither does one layer more on the GPU."""
+    tight = {"model": LLAMA, "accelerator": "rtx-4090", "context_length": 8192}
+    vllm = tight | {"engine": "vllm", "batch_size": 6}
+    share = by_field(vllm)["memory_fraction"].values["memory_fraction"]
+    assert 0.93 <= share <= 0.98
+    assert (
+        (room(planned_of(vllm | {"memory_fraction": share - 0.01})) or 0)
+        < 0
+        <= (room(planned_of(vllm | {"memory_fraction": share})) or 0)
+    )
+    llama = tight | {"engine": "llama.cpp", "batch_size": 16}
+    layers = by_field(llama)["gpu_layers"].values["gpu_layers"]
+    assert (room(planned_of(llama | {"gpu_layers": layers + 1})) or 0) < 0
+
+
+def test_fewer_requests_and_shorter_ones_are_the_most_that_fits() -> None:
+    load = {"model": GEMMA, "engine": "minimum", "accelerator": "h100-sxm5-80gb", "context_length": 32_768}
+    short = load | {"batch_size": 16}
+    batch = by_field(short)["batch_size"].values["batch_size"]
+    assert batch == report_of(planned_of(short)).capacity.max_batch_at_context
+    length = by_field(short)["context_length"].values["context_length"]
+    assert length == round_length(report_of(planned_of(short)).capacity.max_context_at_batch or 0)
+
+
+@pytest.mark.parametrize(("tokens", "rounded"), [(9760, 9728), (28_880, 28_672), (17, 17), (1, 1), (0, 0)])
+def test_lengths_are_rounded_by_a_sixteenth_at_most(tokens: int, rounded: int) -> None:
+    assert round_length(tokens) == rounded
+
+
+@pytest.mark.parametrize("card", all_accelerators(), ids=lambda card: str(card.id))
+def test_larger_cards_are_larger_and_of_the_vendor(card: Any) -> None:
+    sizes = [memory(card), *(memory(larger) for larger in larger_cards(card))]
+    assert all(after >= before * 1.15 for before, after in zip(sizes, sizes[1:], strict=False))
+    assert {larger.vendor for larger in larger_cards(card)} <= {card.vendor}
+
+
+def test_from_an_h100_module_the_next_are_modules() -> None:
+    names = [card.id for card in larger_cards(get_accelerator("h100-sxm5-80gb"))]
+    assert names[1] == "h200-sxm-141gb"
+
+
+def test_replicas_of_attention_relieve_a_replicated_latent() -> None:
+    """DeepSeek-V3's latent is held whole by each of 8 ranks: shared out over them it takes an eighth."""
+    load = {"model": "deepseek-ai/DeepSeek-V3", "engine": "vllm", "accelerator": "h200-sxm-141gb"}
+    short = load | {"tensor_parallel": 8, "context_length": 32_768, "batch_size": 64}
+    assert by_field(short)["decode_context_parallel"].fits
+
+
+def test_the_command_line_tells_remedies_where_the_load_does_not_fit() -> None:
+    load = {"model": GEMMA, "engine": "minimum", "accelerator": "h100-sxm5-80gb", "context_length": 32_768}
+    short, fits = answer(load | {"batch_size": 16}), answer(load | {"batch_size": 1})
+    assert {"change", "gain_bytes", "fits"} <= set(short["verdict"]["remedies"][0])
+    assert fits["verdict"]["remedies"] == ()
+    assert answer({"model": LLAMA})["verdict"]["remedies"] == ()
