@@ -1,14 +1,27 @@
 """What an engine makes of one Scenario: its ranks, their cache and pool, and what it prints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from sizing.cache import Tokens
+from sizing.cache import CacheCost, Tokens
 from sizing.report import Grades, Log
 from sizing.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a rank's cache is made of. `cost`: what a sequence really puts there, nothing rounded or set aside.
+
+    `prefix`: tokens at the start of all sequences that are stored once. `excess`: named bytes of a load beyond its
+    cost; what is left of what is set aside is rounding to whole pages.
+    """
+
+    cost: CacheCost
+    prefix: int = 0
+    excess: Mapping[str, int] = field(default_factory=dict)
 
 
 class RankCache(Protocol):
@@ -26,6 +39,8 @@ class RankCache(Protocol):
     def live(self, tokens: Tokens, batch: Tokens) -> Tokens: ...
 
     def need(self, tokens: Tokens, batch: Tokens) -> Tokens: ...
+
+    def contents(self, tokens: int, batch: int) -> Contents: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

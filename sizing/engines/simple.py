@@ -8,7 +8,7 @@ from model_catalog.spec import ModelSpec
 from sizing.cache import CacheCost, Tokens
 from sizing.cache_formats import CacheFormats
 from sizing.costs import MixerCost, stage_costs
-from sizing.engines.plan import EnginePlan, Printed, RankPlan
+from sizing.engines.plan import Contents, EnginePlan, Printed, RankPlan
 from sizing.grading import grades_of
 from sizing.memory import Memory, memory_of
 from sizing.placement import check_placement
@@ -35,6 +35,9 @@ class SimpleCache:
 
     def need(self, tokens: Tokens, batch: Tokens) -> Tokens:
         return self.live(tokens, batch)
+
+    def contents(self, tokens: int, batch: int) -> Contents:
+        return Contents(self.cost, self.prefix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from model_catalog.spec import Attention, LatentAttention, Layer, ModelSpec
-from sizing.cache import Tokens
+from sizing.cache import CacheCost, Growth, Tokens
 from sizing.engines.llama_cpp.cells import FULL, Law, Server
 from sizing.engines.llama_cpp.compute import Compute, Widths, widths_of
 from sizing.engines.llama_cpp.layers import LayerRules, Rows, State, row, rows_of, state_of, summed, summed_states
 from sizing.engines.llama_cpp.split import Share
+from sizing.engines.plan import Contents
 
 MOST_KEPT = 512
 
@@ -61,6 +62,29 @@ class DeviceCache:
     def need(self, tokens: Tokens, batch: Tokens) -> Tokens:
         reserved = self.kv(tokens, batch) + self.state(tokens, batch)
         return reserved if self.compute is None else reserved + self.compute.bytes(tokens, batch)
+
+    def contents(self, tokens: int, batch: int) -> Contents:
+        """Slots without a sequence, copies of states for rollback, and window cells beyond the windows."""
+        state, slots = self.caches.state.total, int(self.server.slots_for(batch))
+        excess = Counter({"unused slots": state * (slots - batch), "state copies": state * slots * (self.copies - 1)})
+        growths = []
+        for law, size in self.caches.laws:
+            growth = self._growth(law, size)
+            growths.append(growth)
+            cells = int(self.server.all_cells(law, tokens, batch))
+            unused = cells - int(self.server.cells(law, tokens, batch)) * min(
+                batch, int(self.server.streams_of(law, batch))
+            )
+            excess["unused slots"] += size * unused
+            if growth.limit is not None:
+                excess["window slack"] += size * (cells - unused) - int(growth.at(tokens)) * batch
+        return Contents(CacheCost(tuple(growths), state=state), excess=excess)
+
+    def _growth(self, law: Law, size: int) -> Growth:
+        if law.kind == "compressed":
+            return Growth(size, every=law.size)
+        bounded = law.kind in ("window", "raw") and not self.server.swa_full
+        return Growth(size, law.size if bounded else None)
 
 
 @dataclass(frozen=True, slots=True)

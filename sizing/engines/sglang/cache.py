@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sizing.cache import CacheCost, Tokens, at_most, not_negative
+from sizing.engines.plan import Contents
 from sizing.engines.sglang.pools import TokenPools
 from sizing.engines.sglang.slots import Slots
 from sizing.integers import up
@@ -57,6 +58,20 @@ class StageCache:
         full, window = self._rows(tokens, batch)
         rest = stage.pools.need(window if stage.all_window else full, window)
         return rest if stage.slots is None else stage.slots.need(rest, stage.slots_each * batch, self.budget)
+
+    def contents(self, tokens: int, batch: int) -> Contents:
+        """Window rows beyond the windows, rows of encoder tokens in layers that do not read them, and more slots."""
+        stage, page = self.stage, self.stage.pools.page
+        full, window = self._rows(tokens, batch)
+        windows = CacheCost(tuple(growth for growth in stage.live.growths if growth.limit is not None))
+        text = int(up(-(-tokens // stage.shared_by), page)) * batch
+        excess = {
+            "window slack": int(window // page * stage.window_page - windows.batch_kv(tokens, batch, self.prefix)),
+            "state slots": (stage.state_each - stage.live.state) * batch,
+        }
+        if stage.encoder_tokens:
+            excess["encoder rows"] = (int(full) - text) // page * stage.full_page - stage.live.fixed_kv * batch
+        return Contents(stage.live, self.prefix, excess)
 
     def _rows(self, tokens: Tokens, batch: Tokens) -> tuple[Tokens, Tokens]:
         """Tokens that the load takes of the full and of the window pool, in whole pages a sequence.

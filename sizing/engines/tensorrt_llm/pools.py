@@ -6,8 +6,10 @@ all pools hold equally many full windows (kvCacheManager.cpp calculateWindowSize
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
-from sizing.cache import Tokens, at_most, not_negative
+from sizing.cache import CacheCost, Growth, Tokens, at_most, not_negative, total
+from sizing.engines.plan import Contents
 from sizing.engines.tensorrt_llm.layers import FULL, Lane
 from sizing.integers import larger, times
 
@@ -21,6 +23,14 @@ class Pool:
     lane: Lane
     block_bytes: int
     charge: Fraction
+
+    def content(self, block: int) -> CacheCost:
+        """What a sequence puts there, by tokens and not by blocks."""
+        common = gcd(self.block_bytes, block)
+        size, every = self.block_bytes // common, block // common
+        if self.lane.kind == "cross":
+            return CacheCost(fixed_kv=size * self.lane.tokens // every)
+        return CacheCost((Growth(size, self.lane.tokens or None, every),))
 
     def blocks_of(self, budget: int, block: int, *, rounds_up: bool) -> int:
         """Blocks that a budget gives."""
@@ -94,6 +104,17 @@ class StageCache:
             return at_most(own, -(-lane.tokens // self.block) + 1) * batch
         once = not_negative(at_most(tokens - 1, self.prefix)) // self.block
         return (own - once) * batch + once
+
+    def contents(self, tokens: int, batch: int) -> Contents:
+        costs = [pool.content(self.block) for pool in self.pools]
+        slack = sum(
+            pool.block_bytes * int(self.blocks(pool, tokens, batch)) - int(cost.bytes(tokens, batch, self.prefix))
+            for pool, cost in zip(self.pools, costs, strict=True)
+            if pool.lane.kind == "window"
+        )
+        unused = self.slot_bytes * (max(batch, self.slots) - batch)
+        excess = {"window slack": slack, "unused slots": unused}
+        return Contents(total([*costs, CacheCost(state=self.slot_bytes)]), self.prefix, excess)
 
     @property
     def fixed(self) -> int:

@@ -37,4 +37,4 @@ def _state(dim: int, ratio: int, *, overlaps: bool) -> LayerCache:
 
 def _layer(kind: Kind, block: int, page: int, shape: str, bound: int = 0) -> LayerCache:
     padded = -(-page // ALIGNMENT) * ALIGNMENT
-    return LayerCache(kind, block, padded, (shape,), bound, latent=True)
+    return LayerCache(kind, block, padded, (shape,), bound, latent=True, filled=page)

@@ -77,11 +77,13 @@ def _one_page(members: list[Member]) -> list[Member]:
 
 def _grown(layer: LayerCache, page: int) -> LayerCache:
     if layer.kind == "state" or layer.page == page:
-        return replace(layer, page=page)
+        return replace(layer, page=page, filled=layer.content)
     times, rest = divmod(page, layer.page)
     if rest and layer.latent:
         raise ScenarioError("model", "vLLM cannot bring the cache pages of this model's layers to one size.")
-    return replace(layer, page=page) if rest else replace(layer, page=page, block_size=layer.block_size * times)
+    if rest:
+        return replace(layer, page=page, filled=layer.content)
+    return replace(layer, page=page, block_size=layer.block_size * times, filled=layer.content * times)
 
 
 def _page_groups(members: list[Member], near_equal: int) -> tuple[Group, ...]:
@@ -117,6 +119,6 @@ def _index_groups(members: list[Member]) -> tuple[Group, ...]:
     page = max(layer.page for _, layer in latents)
     if any(layer.page > page for _, layer in states):
         raise ScenarioError("tensor_parallel", "A recurrent state does not fit one attention page of this model.")
-    tails = [(number, replace(layer, kind="state", bound=1)) for number, layer in keys]
-    padded = [(number, replace(layer, page=page)) for number, layer in states]
+    tails = [(number, replace(layer, kind="state", bound=1, filled=0)) for number, layer in keys]
+    padded = [(number, replace(layer, page=page, filled=layer.content)) for number, layer in states]
     return (Group(tuple(attention)), Group(tuple(tails)), *_dealt(padded, -(-len(padded) // len(latents))))

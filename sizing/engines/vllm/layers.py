@@ -1,6 +1,6 @@
 """LayerCache: what vLLM's planner knows of one layer's cache (its KVCacheSpec), and the sizes derived from it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sizing.cache import Tokens, at_most, not_negative
@@ -14,7 +14,8 @@ class LayerCache:
 
     `bound`: the window of a sliding or the chunk of a chunked layer, the source tokens of cross attention, the
     number of blocks that a sequence's state takes. `shape` tells layers apart that have equal pages. `latent` pages
-    cannot be padded. `sharded`: decode context parallel divides its tokens.
+    cannot be padded. `sharded`: decode context parallel divides its tokens. `filled`: bytes of the page that hold
+    something, where it has been padded.
     """
 
     kind: Kind
@@ -24,11 +25,17 @@ class LayerCache:
     bound: int = 0
     latent: bool = False
     sharded: bool = True
+    filled: int | None = field(default=None, compare=False)
 
     @property
     def row(self) -> int:
         """Bytes of one token."""
         return self.page // self.block_size
+
+    @property
+    def content(self) -> int:
+        """Bytes of a page that hold something."""
+        return self.page if self.filled is None else self.filled
 
 
 Member = tuple[int, LayerCache]  # the number of the decoder layer, and its cache

@@ -126,7 +126,11 @@ def _hybrid(spec: ModelSpec, sharded: list[tuple[Mixer, ...]], by: LayerRules) -
         (number, cache)
         for number, mixers in enumerate(sharded)
         for mixer in mixers
-        for cache in ([kept] if isinstance(mixer, Recurrent) else _attention(mixer, spec, attention))
+        for cache in (
+            [replace(kept, filled=states[mixer])]
+            if isinstance(mixer, Recurrent)
+            else _attention(mixer, spec, attention)
+        )
     ]
 
 

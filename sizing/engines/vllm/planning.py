@@ -69,11 +69,13 @@ def _ranks(resolved: Resolved, terms: list[budget.Terms], memory: Memory) -> tup
             activation=each.activation,
             graphs=each.graphs,
             runtime=each.runtime,
-            cache=PoolCache(resolved.blocks, size),
+            cache=PoolCache(resolved.blocks, size, pieces),
             available=pool,
             usable=pool if usable is None else usable * size,
         )
-        for each, pool, size in zip(terms, pools, resolved.layout.stage_blocks, strict=True)
+        for each, pool, size, pieces in zip(
+            terms, pools, resolved.layout.stage_blocks, resolved.layout.stage_pieces, strict=True
+        )
     )
 
 

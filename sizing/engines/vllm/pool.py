@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sizing.cache import Tokens, at_most
+from sizing.cache import Tokens, at_most, total
+from sizing.engines.plan import Contents
 from sizing.engines.vllm.groups import Group
 from sizing.engines.vllm.layers import LayerCache, admitted_blocks, held_blocks, live_blocks
+from sizing.engines.vllm.pieces import Piece, excess_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,15 @@ class Blocks:
                     total = total + groups * (at_most(tokens - 1, self.load.prefix) // span)
         return total
 
+    def taken(self, layer: LayerCache, tokens: int, batch: int) -> int:
+        """Of a batch, in one group of layers like `layer`."""
+        one = Blocks(((layer, 1),), 0, 0, self.load)
+        if layer.kind == "state":
+            settled = min(self.load.settled_states, layer.bound)
+            return settled * batch + layer.bound - settled
+        held, once = int(one.held(tokens)), int(one.shared(tokens))
+        return (held - once) * batch + once + int(one.admitted(tokens)) - held
+
     def per_request(self, tokens: int) -> int:
         """What vLLM counts for one sequence of `tokens` tokens, states included."""
         return int(self.admitted(tokens)) + self.states
@@ -94,6 +105,7 @@ class PoolCache:
 
     blocks: Blocks
     block_bytes: int
+    pieces: tuple[Piece, ...] = ()
 
     def kv(self, tokens: Tokens, batch: Tokens) -> Tokens:
         newest = self.blocks.admitted(tokens) - self.blocks.held(tokens)
@@ -110,6 +122,16 @@ class PoolCache:
 
     def need(self, tokens: Tokens, batch: Tokens) -> Tokens:
         return self.kv(tokens, batch) + self.state(tokens, batch)
+
+    def contents(self, tokens: int, batch: int) -> Contents:
+        load = self.blocks.load
+        costs = [piece.content(load.dcp, load.source_tokens) for piece in self.pieces]
+        excess: Counter[str] = Counter()
+        for piece, cost in zip(self.pieces, costs, strict=True):
+            blocks = self.blocks.taken(piece.layer, tokens, batch)
+            bare = int(cost.bytes(tokens, batch, load.prefix))
+            excess.update(excess_of(piece, self.block_bytes, blocks, batch, bare))
+        return Contents(total(costs), load.prefix, excess)
 
     def _batch(self, each: Tokens, tokens: Tokens, batch: Tokens) -> Tokens:
         once = self.blocks.shared(tokens)
