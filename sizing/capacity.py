@@ -10,7 +10,7 @@ from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT
 
 def longest_context(fits: Callable[[int], bool]) -> int:
     """The greatest length up to LONGEST_CONTEXT that `fits`; 0 where not even one token does."""
-    return _greatest(fits, LONGEST_CONTEXT)
+    return greatest(fits, LONGEST_CONTEXT)
 
 
 def most_sequences(fits: Callable[[int], bool], replicas: int = 1) -> int | None:
@@ -19,11 +19,11 @@ def most_sequences(fits: Callable[[int], bool], replicas: int = 1) -> int | None
     None where even LARGEST_BATCH of them do, the most that a Scenario may ask for.
     """
     bound = LARGEST_BATCH // replicas
-    most = _greatest(fits, bound)
+    most = greatest(fits, bound)
     return None if most == bound else most * replicas
 
 
-def _greatest(fits: Callable[[int], bool], most: int) -> int:
+def greatest(fits: Callable[[int], bool], most: int) -> int:
     """The greatest n of 0 … most that fits, where all below one that fits fit too. Doubling first keeps it short."""
     if not fits(1):
         return 0

@@ -1,5 +1,6 @@
 """Remedies do what they claim: applied and sized again, the room grows by the gain and the verdict is the one told."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -141,7 +142,7 @@ def test_lengths_are_rounded_by_a_sixteenth_at_most(tokens: int, rounded: int) -
 @pytest.mark.parametrize("card", all_accelerators(), ids=lambda card: str(card.id))
 def test_larger_cards_are_larger_and_of_the_vendor(card: Any) -> None:
     sizes = [memory(card), *(memory(larger) for larger in larger_cards(card))]
-    assert all(after >= before * 1.15 for before, after in zip(sizes, sizes[1:], strict=False))
+    assert all(after >= before * 1.15 for before, after in pairwise(sizes))
     assert {larger.vendor for larger in larger_cards(card)} <= {card.vendor}
 
 
