@@ -29,7 +29,7 @@ def scatter(comparisons: Iterable[Comparison], worst: Comparison | None) -> dict
             "hoverlabel": {"font": {"size": 12}},
             "xaxis": {**axis, "title": {"text": "printed by the engine", "font": {"size": 12}}},
             "yaxis": axis,
-            "annotations": [_corner(), *_worst_label(worst)],
+            "annotations": [_corner(), *_worst_label(worst, ends)],
         },
     }
 
@@ -109,10 +109,10 @@ def _corner() -> dict[str, Any]:
     }
 
 
-def _worst_label(worst: Comparison | None) -> list[dict[str, Any]]:
+def _worst_label(worst: Comparison | None, ends: tuple[int, int]) -> list[dict[str, Any]]:
     if worst is None or worst.predicted is None or worst.predicted.value <= 0 or not worst.error:
         return []
-    left = log10(worst.printed) > 2
+    left = log10(worst.printed) > sum(ends) / 2  # towards the middle, where there is room on a phone
     return [
         {
             "text": f"{words.short_name(worst)}  {words.signed(worst.error)}",

@@ -26,10 +26,13 @@ def draw_predicted(comparisons: Iterable[Comparison]) -> None:
             "Predicted": words.predicted(each),
             "Printed": words.printed(each),
             "Error, %": None if each.error is None else each.error * 100,
-            "How sure": each.predicted.grade if each.predicted else None,
-            "Why it misses": each.reason,
-            "Assumed settings": "; ".join(f"{name}: {how}" for name, how in each.receipt.inferred.items()) or None,
+            "How sure": each.predicted.grade if each.predicted else "",
             "Source": _link(each.receipt),
+            "Why it misses": each.reason or "",
+            "GPU": each.receipt.gpu or "",
+            "Settings that it does not state": " ".join(
+                f"{name}: {how}" for name, how in each.receipt.inferred.items()
+            ),
         }
         for each in pairs
     ]
@@ -43,8 +46,8 @@ def draw_unpredicted(comparisons: Iterable[Comparison], without: Sequence[Receip
             **_source(each.receipt),
             "Figure": each.figure.label,
             "Printed": words.printed(each),
-            "Why there is no prediction": each.reason,
             "Source": _link(each.receipt),
+            "Why there is no prediction": each.reason,
         }
         for each in comparisons
         if each.predicted is None
@@ -53,9 +56,9 @@ def draw_unpredicted(comparisons: Iterable[Comparison], without: Sequence[Receip
         {
             **_source(receipt),
             "Figure": "none",
-            "Printed": None,
-            "Why there is no prediction": receipt.resolved,
+            "Printed": "",
             "Source": _link(receipt),
+            "Why there is no prediction": receipt.resolved,
         }
         for receipt in without
     ]
@@ -64,11 +67,12 @@ def draw_unpredicted(comparisons: Iterable[Comparison], without: Sequence[Receip
 
 def _source(receipt: Receipt) -> dict[str, Any]:
     release = f" {receipt.version}" if receipt.version else ""
-    return {"Model": receipt.name, "GPU": receipt.gpu, "Engine": f"{engine_name(receipt)}{release}"}
+    return {"Model": receipt.name, "Engine": f"{engine_name(receipt)}{release}"}
 
 
-def _link(receipt: Receipt) -> str | None:
-    return receipt.link if receipt.linked else None
+def _link(receipt: Receipt) -> str:
+    """Empty where the repository is not recorded."""
+    return receipt.link if receipt.linked else ""
 
 
 def _draw(rows: list[dict[str, Any]], key: str) -> None:
@@ -81,16 +85,15 @@ def _draw(rows: list[dict[str, Any]], key: str) -> None:
         hide_index=True,
         height=ROW_HEIGHT * (min(len(rows), MOST_ROWS) + 1) + 3,
         column_config={
-            "Model": st.column_config.TextColumn(width="medium"),
-            "GPU": st.column_config.TextColumn(width="small"),
-            "Engine": st.column_config.TextColumn(width="small"),
-            "Figure": st.column_config.TextColumn(width="small"),
-            "Predicted": st.column_config.TextColumn(width="small", alignment="right"),
-            "Printed": st.column_config.TextColumn(width="small", alignment="right"),
-            "Error, %": st.column_config.NumberColumn(format="%+.2f", width="small"),
-            "How sure": st.column_config.TextColumn(width="small"),
-            "Why it misses": st.column_config.TextColumn(width="large"),
-            "Why there is no prediction": st.column_config.TextColumn(width="large"),
-            "Source": st.column_config.LinkColumn(display_text="open", width="small"),
+            "Model": st.column_config.TextColumn(width=210),
+            "Engine": st.column_config.TextColumn(width=120),
+            "Figure": st.column_config.TextColumn(width=130),
+            "Predicted": st.column_config.TextColumn(width=110, alignment="right"),
+            "Printed": st.column_config.TextColumn(width=110, alignment="right"),
+            "Error, %": st.column_config.NumberColumn(format="%+.2f", width=75),
+            "How sure": st.column_config.TextColumn(width=80),
+            "Source": st.column_config.LinkColumn(display_text="open", width=65),
+            "Why it misses": st.column_config.TextColumn(width=420),
+            "Why there is no prediction": st.column_config.TextColumn(width=520),
         },
     )

@@ -60,22 +60,14 @@ def kind_rows(kinds: Sequence[tuple[str, Summary]]) -> list[list[str]]:
     return [
         [
             kind,
-            f"{summary.printed:,}",
-            f"{summary.predicted:,}",
+            f"{summary.predicted:,} of {summary.printed:,}",
             f"{summary.within_rounding:,}",
-            f"{summary.close:,}",
             per_cent(summary.median),
             per_cent(summary.ninetieth),
-            worst(summary),
+            signed(summary.worst.error if summary.worst else None),
         ]
         for kind, summary in kinds
     ]
-
-
-def worst(summary: Summary) -> str:
-    if summary.worst is None:
-        return "–"
-    return f"{signed(summary.worst.error)}, {short_name(summary.worst)}" if summary.worst.error else "0"
 
 
 def short_name(comparison: Comparison) -> str:

@@ -12,7 +12,7 @@ from sizing.receipts.comparing import Comparison
 from sizing.receipts.figures import KINDS
 from sizing.receipts.summary import Summary, summary_of
 
-COLUMNS = ["Figure", "Printed", "Predicted", "To the digit", "Within 1 %", "Median", "90th percentile", "Worst"]
+COLUMNS = ["Figure", "Predicted", "Exact", "Median", "9 in 10", "Worst"]
 
 
 def metrics(shown: list[Comparison], summary: Summary) -> None:
@@ -22,7 +22,8 @@ def metrics(shown: list[Comparison], summary: Summary) -> None:
     with st.grid(4, min_column_width=128):
         _metric("Median error", words.per_cent(summary.median), f"{summary.predicted:,} figures")
         _metric("90th percentile", words.per_cent(summary.ninetieth), "absolute")
-        _metric("Worst", words.signed(summary.worst.error if summary.worst else None), "explained below")
+        worst = summary.worst
+        _metric("Worst", words.signed(worst.error if worst else None), worst.figure.kind if worst else "none")
         _metric("Models", f"{models:,}", f"{versions:,} engine versions")
 
 
@@ -54,10 +55,11 @@ def kinds(shown: list[Comparison]) -> None:
     st.header("By kind of figure", anchor=False)
     each = [(kind, [one for one in shown if one.figure.kind == kind]) for kind in KINDS]
     rows = words.kind_rows([(kind, summary_of(found)) for kind, found in each if found])
-    plain_table.draw(COLUMNS, rows, numbers=(1, 2, 3, 4, 5, 6))
+    plain_table.draw(COLUMNS, rows, numbers=(1, 2, 3, 4, 5))
     st.caption(
-        "Tokens, concurrency and sizes follow from rules; to the digit means within the rounding of what was printed. "
-        "Available KV and compute buffers also hold terms that are fitted to such logs, weights those of the loader."
+        "Exact: within the rounding of what was printed. 9 in 10: the error that nine of ten figures do not "
+        "exceed. Tokens, concurrency, sizes and weights follow from rules; available KV and compute buffers also hold "
+        "terms that are fitted to such logs."
     )
 
 

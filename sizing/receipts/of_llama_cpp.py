@@ -21,4 +21,9 @@ def predict(receipt: Receipt, spec: ModelSpec, accelerator: Accelerator | None) 
         "host_weights": planned.grades.weights,
     }
     figures = llama_figures(planned.log.lines, planned.scenario.speculative is not None)
-    return {name: Predicted.exactly(value, grades.get(name, planned.grades.kv)) for name, value in figures.items()}
+    outcomes: dict[str, Outcome] = {
+        name: Predicted.exactly(value, grades.get(name, planned.grades.kv)) for name, value in figures.items()
+    }
+    if not spec.tensors:
+        outcomes |= dict.fromkeys(("device_weights", "host_weights"), "The dimensions of its tensors are not known.")
+    return outcomes
