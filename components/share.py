@@ -13,17 +13,24 @@ from components.solve import OWN_CONFIG, Outcome
 from sizing.scenario import Scenario
 
 
-def draw(held: Held, outcome: Outcome) -> None:
-    line = str(held.values["model"])
-    if outcome.report and outcome.spec:
-        line = wording.scenario_line(held, asked(held, outcome.report.scenario, outcome.set_aside), outcome.spec)
+def draw(
+    held: Held, outcome: Outcome, *, line: str | None = None, pin: str = "Pin", icon: str = ":material/keep:"
+) -> None:
+    """`line` stands in for the scenario's own where a page shows several; `pin` and `icon` are the Pin button's."""
+    line = line or _scenario_line(held, outcome)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(line, width="content")
         st.space("stretch")
-        compare_pins.draw_button(held, answered=not outcome.fault, label="Pin", icon=":material/keep:")
+        compare_pins.draw_button(held, answered=not outcome.fault, label=pin, icon=icon)
         st.menu_button(held.units, list(UNITS), key="units", type="tertiary", on_click=use_units, args=("units",))
         with st.popover("Share", icon=":material/ios_share:", type="tertiary"):
             _share(held)
+
+
+def _scenario_line(held: Held, outcome: Outcome) -> str:
+    if not (outcome.report and outcome.spec):
+        return str(held.values["model"])
+    return wording.scenario_line(held, asked(held, outcome.report.scenario, outcome.set_aside), outcome.spec)
 
 
 def asked(held: Held, scenario: Scenario, set_aside: Sequence[str]) -> Scenario:

@@ -1,0 +1,84 @@
+"""What Compare shows: the figure of all rows, the differences from one of them, the waterfall between two."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from components import compare_figure, compare_table, compare_waterfall, legend
+from components.compare_rows import Row
+from components.compare_wording import called
+from components.export_tables import draw as draw_downloads
+from components.format import Unit
+from components.memory_bar import CONFIG as NO_MODE_BAR
+from components.scenario_form import seeded
+from components.scenario_state import HELD, WIDGET, Held, moved
+from sizing.comparison import waterfall
+
+
+def figure(rows: Sequence[Row], unit: Unit) -> None:
+    with st.container(gap="xxsmall"):
+        st.plotly_chart(
+            compare_figure.comparison_figure(rows, unit),
+            key="comparison",
+            config=compare_figure.CONFIG,
+            alt=compare_figure.alternative_text(rows, unit),
+        )
+        legend.draw(f"{unit} per GPU", _legend(rows, unit))
+
+
+def _legend(rows: Sequence[Row], unit: Unit) -> list[legend.Item]:
+    """Each term once, without a value, in the order of the bars."""
+    items: dict[str, legend.Item] = {}
+    for row in rows:
+        for item in legend.of_bar(row.bar, unit) if row.bar else ():
+            name = "KV needed" if item.name == "KV that fits" else item.name
+            items.setdefault(name, replace(item, name=name, value=""))
+    last = ("Short", "Reserved, unused", "Other processes")
+    return sorted(items.values(), key=lambda item: last.index(item.name) if item.name in last else -1)
+
+
+def differences(held: Held, rows: Sequence[Row]) -> None:
+    baseline = chosen(held, rows, "baseline", 0)
+    st.header(f"Differences from {called(baseline.key)}, {held.units} per GPU", anchor=False)
+    choose(held, rows, "baseline", "Baseline", baseline)
+    compare_table.draw(*compare_table.difference_rows(rows, baseline, held.units))
+    draw_downloads(compare_table.full_table(rows))
+
+
+def steps(held: Held, rows: Sequence[Row]) -> None:
+    """From the baseline to another row, where both have an answer."""
+    before, after = chosen(held, rows, "baseline", 0), chosen(held, rows, "against", len(rows) - 1)
+    what = "room" if before.bar and after.bar and before.bar.budget and after.bar.budget else "need"
+    st.header(f"From {called(before.key)} to {called(after.key)}: what changes the {what}", anchor=False)
+    choose(held, rows, "against", "Compared with the baseline", after)
+    if before.planned is None or after.planned is None:
+        st.caption("One of the two cannot be, so there is nothing to compare.")
+        return
+    between, names = waterfall(before.planned, after.planned), (before.key, after.key)
+    st.plotly_chart(
+        compare_waterfall.waterfall_figure(between, names, held.units),
+        key="waterfall",
+        config=NO_MODE_BAR,
+        alt=compare_waterfall.alternative_text(between, names, held.units),
+    )
+
+
+def chosen(held: Held, rows: Sequence[Row], name: str, default: int) -> Row:
+    """The row that the address names, or the default one."""
+    return next((row for row in rows if row.key == held.view.get(name)), rows[default])
+
+
+def choose(held: Held, rows: Sequence[Row], name: str, label: str, row: Row) -> None:
+    key = WIDGET + name
+    labels = {each.key: f"{each.key}  {each.label}" for each in rows}
+    if st.session_state.get(key) not in labels:
+        st.session_state.pop(key, None)
+    seeded(name, row.key)
+    st.selectbox(label, list(labels), key=key, format_func=lambda each: labels[each], on_change=_take, args=(name, key))
+
+
+def _take(name: str, key: str) -> None:
+    held: Held = st.session_state[HELD]
+    held.view[name] = st.session_state[key]
+    moved()
