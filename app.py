@@ -7,6 +7,7 @@ from components.frame import open_page
 open_page(
     [
         st.Page("pages/plan.py", title="Plan", icon=":material/straighten:", url_path="front", default=True),
+        st.Page("pages/tradeoffs.py", title="Trade-offs", icon=":material/area_chart:"),
         st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
         st.Page("pages/accuracy.py", title="Accuracy", icon=":material/target:"),
     ]

@@ -22,7 +22,8 @@ ARRIVAL: dict[str, Any] = {
     "context_length": 8192,
     "batch_size": 16,
 }
-VIEW = ("baseline", "against", "prices")  # what pages remember beside the scenario, each in the page's own words
+# What pages remember beside the scenario, each in the page's own words.
+VIEW = ("baseline", "against", "prices", "overlays", "cut")
 EXTRAS = ("accelerator_name", "units", "config", "pins", *VIEW)
 DEFAULTS = Scenario(model="-").model_dump(mode="json")
 FIELDS = tuple(name for name in DEFAULTS if name != "scenario_version")

@@ -4,26 +4,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sizing.cache import Tokens
 from sizing.capacity import longest_context, most_sequences
 from sizing.engines.plan import EnginePlan, RankPlan
-from sizing.map import Counts, room
+from sizing.map import Counts, room_at
+from sizing.room import replica_batches
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT
-from sizing.size import replica_batches
+from sizing.size import TIGHT_SHARE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
     """Each term at its largest over the ranks, as in a Report's per_gpu, for arrays of cells.
 
-    `free` is what is left of the pool on the rank with the least, negative where it is short, None without known
-    memory. `weights` include a draft and encoders.
+    `free` is what is left of the `pool` on the rank with the least, negative where it is short; both are None without
+    known memory. `weights` include a draft and encoders.
     """
 
     weights: int
     kv: Counts
     state: Counts
     free: Counts | None
+    pool: Counts | None
+
+    @property
+    def verdicts(self) -> NDArray[np.str_] | None:
+        """As a Report's verdict.state."""
+        if self.free is None or self.pool is None:
+            return None
+        return np.where(self.free < 0, "short", np.where(self.free * TIGHT_SHARE < self.pool, "tight", "fits"))
 
 
 def cells_at(planned: EnginePlan, tokens: Counts, batch: Counts) -> Cells:
@@ -31,14 +42,17 @@ def cells_at(planned: EnginePlan, tokens: Counts, batch: Counts) -> Cells:
     share = -(-batch // planned.scenario.data_parallel)
     shape = np.broadcast_shapes(tokens.shape, batch.shape)
 
-    def largest(take: Callable[[RankPlan], object]) -> Counts:
-        return np.broadcast_to(np.maximum.reduce([np.asarray(take(rank)) + 0 * share for rank in planned.ranks]), shape)
+    def largest(take: Callable[[RankPlan], Tokens]) -> Counts:
+        every = np.maximum.reduce([np.asarray(take(rank) + 0 * share) for rank in planned.ranks])
+        return np.asarray(np.broadcast_to(every, shape))
 
+    free, pool = room_at(planned, tokens, batch) or (None, None)
     return Cells(
         weights=max(held_weights(rank) for rank in planned.ranks),
         kv=largest(lambda rank: rank.cache.kv(tokens, share)),
         state=largest(lambda rank: rank.cache.state(tokens, share)),
-        free=room(planned, tokens, batch),
+        free=free,
+        pool=pool,
     )
 
 

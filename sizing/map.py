@@ -91,20 +91,24 @@ def counts(planned: EnginePlan, tokens: Sequence[int], batch: Sequence[int]) -> 
     return np.array(tokens, dtype=kind)[:, None], np.array(batch, dtype=kind)[None, :]
 
 
-def room(planned: EnginePlan, tokens: Counts, batch: Counts) -> Counts | None:
-    """Bytes of the pool left on the rank with the least, negative where they are short; None without known memory.
+def room_at(planned: EnginePlan, tokens: Counts, batch: Counts) -> tuple[Counts, Counts] | None:
+    """Bytes of the pool left on the rank with the least, negative where they are short, and the size of its pool.
 
-    `batch` sequences of `tokens` tokens (arrays that broadcast), spread over the data-parallel replicas.
+    `batch` sequences of `tokens` tokens (arrays that broadcast), spread over the data-parallel replicas. None where
+    no memory is known.
     """
     share = -(-batch // planned.scenario.data_parallel)
-    rooms = [rank.usable - rank.cache.need(tokens, share) for rank in planned.ranks if rank.usable is not None]
-    if len(rooms) < len(planned.ranks):
-        return None
-    least = rooms[0]
-    for other in rooms[1:]:
-        least = np.minimum(least, other)
-    shape = np.broadcast_shapes(tokens.shape, batch.shape)
-    return np.asarray(np.broadcast_to(np.asarray(least), shape))
+    least: tuple[Counts, Counts] | None = None
+    for rank in planned.ranks:
+        if rank.usable is None:
+            return None
+        left = np.asarray(rank.usable - rank.cache.need(tokens, share) + 0 * (tokens * share))
+        if least is None:
+            least = left, np.full_like(left, rank.usable)
+        else:
+            less = left < least[0]
+            least = np.where(less, left, least[0]), np.where(less, rank.usable, least[1])
+    return least
 
 
 def most_sequences_at(bands: Sequence[Band], tokens: Sequence[int], most: int = LARGEST_BATCH) -> Counts:
@@ -124,7 +128,7 @@ def most_sequences_at(bands: Sequence[Band], tokens: Sequence[int], most: int = 
 def _most_sequences(planned: EnginePlan, lengths: Counts, most: int) -> Counts:
     replicas = planned.scenario.data_parallel
     shares = _greatest(lambda share: _holds(planned, lengths, share), len(lengths), -(-most // replicas))
-    return np.minimum(shares * replicas, most)
+    return np.asarray(np.minimum(shares * replicas, most))
 
 
 def longest_contexts_at(band: Band, batch: Counts) -> Counts:

@@ -16,7 +16,7 @@ from sizing import cuts
 from sizing.answer import answer, find_accelerator, find_spec
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan
-from sizing.map import Band, bands_of, cells, counts, frontier, most_sequences_at, room
+from sizing.map import Band, bands_of, cells, counts, frontier, most_sequences_at, room_at
 from sizing.placement import PlacementError
 from sizing.scenario import LARGEST_BATCH, ScenarioError, make_scenario
 from sizing.size import plan
@@ -191,7 +191,8 @@ def test_terms_at_a_point_are_the_reports(engine: str, which: tuple[str, int], t
     at = cuts.cells_at(planned, *counts(planned, [tokens], [batch]))
     gpu, verdict = report["per_gpu"], report["verdict"]
     assert (at.kv.item(), at.state.item()) == (gpu["kv_bytes"], gpu["state_bytes"])
-    assert at.free is not None
+    assert at.free is not None and at.verdicts is not None
+    assert at.verdicts.item() == verdict["state"]
     assert max(0, -at.free.item()) == verdict["short_by_bytes"]
     assert (at.free.item() >= 0) == verdict["fits"]
 
@@ -211,9 +212,9 @@ def test_a_cut_passes_through_the_report_and_crosses_the_budget_at_the_border(en
     assert cut.activation[1] == report["activation_bytes"] and cut.graphs[1] == report["graph_bytes"]
     assert cut.weights[1] == report["weights_bytes"] + report["draft_bytes"] + report["encoder_bytes"]
     assert min(cut.split) >= 0
-    left = room(planned, tokens, np.array([16], dtype=np.int64))
-    assert left is not None and planned.budget is not None
-    outside = planned.budget - cut.total - left
+    least = room_at(planned, tokens, np.array([16], dtype=np.int64))
+    assert least is not None and planned.budget is not None
+    outside = planned.budget - cut.total - least[0]
     assert len(set(outside.tolist())) == 1  # what never becomes cache: less than a block, and the null block
 
 
@@ -234,6 +235,6 @@ def test_where_kv_overtakes_the_weights_of_gemma() -> None:
 def test_products_beyond_64_bits_stay_exact() -> None:
     planned = planned_of("minimum", MODELS[0], {"context_length": 8192})
     tokens, batch = counts(planned, [2**31 - 1], [2**20])
-    left = room(planned, tokens, batch)
-    assert left is not None
-    assert left.item() == (planned.ranks[0].usable or 0) - (2**31 - 1) * 2**20 * 131_072
+    least = room_at(planned, tokens, batch)
+    assert least is not None
+    assert least[0].item() == (planned.ranks[0].usable or 0) - (2**31 - 1) * 2**20 * 131_072

@@ -1,0 +1,92 @@
+"""Trade-offs: how many requests of which length, and what would move that border."""
+
+import streamlit as st
+
+from components import (
+    scenario_form,
+    tradeoff_architectures,
+    tradeoff_controls,
+    tradeoff_cut,
+    tradeoff_map,
+    tradeoff_table,
+    wording,
+)
+from components.choices import name_of
+from components.frame import enter
+from components.scenario_state import Held, open_state, publish
+from components.share import draw as draw_share
+from components.solve import Outcome, solve
+from components.tradeoff_survey import Survey, survey
+from components.tradeoff_variants import Variant
+from components.trouble import draw as draw_trouble
+from sizing.engines.plan import EnginePlan
+from sizing.report import Report
+
+
+def border(held: Held, outcome: Outcome, surveyed: Survey, report: Report, variants: list[Variant]) -> None:
+    """The headline, the map and the table of what each overlay buys."""
+    st.title(tradeoff_controls.headline(outcome, report, held.units), anchor=False)
+    st.caption(wording.how_sure(report, held.units))
+    tradeoff_controls.draw_overlays(held, variants)
+    with st.container(gap="xxsmall"):
+        st.plotly_chart(
+            tradeoff_map.tradeoff_map(surveyed, held.units),
+            key=tradeoff_controls.MAP,
+            on_select=tradeoff_controls.take_click,
+            selection_mode="points",
+            config=tradeoff_map.CONFIG,
+            alt=tradeoff_map.alternative_text(surveyed),
+        )
+        st.caption(tradeoff_controls.reading(surveyed, report.scenario))
+    with st.grid(2, min_column_width=370, gap=("small", "large")):
+        with st.container():
+            tradeoff_table.draw(surveyed)
+        with st.container():
+            tradeoff_controls.draw_point(held)
+
+
+def sections(held: Held, surveyed: Survey, planned: EnginePlan) -> None:
+    """The cut through the map, and what other architectures keep."""
+    with st.grid(2, min_column_width=370, gap=("small", "large")):
+        with st.container():
+            st.header("Where the KV cache overtakes the weights", anchor=False)
+            along = tradeoff_controls.draw_along(held, surveyed)
+            cut = tradeoff_cut.drawn(planned, surveyed, along)
+            with st.container(gap="xxsmall"):
+                st.plotly_chart(
+                    tradeoff_cut.cut_figure(cut, surveyed, held.units),
+                    key="tradeoff_cut",
+                    config=tradeoff_cut.CONFIG,
+                    alt=tradeoff_cut.alternative_text(cut, held.units),
+                )
+                st.caption(tradeoff_cut.crossing_line(cut))
+        with st.container():
+            st.header("What one request costs, by architecture", anchor=False)
+            curves = tradeoff_architectures.curves(planned.spec, name_of(str(held.values["model"])))
+            with st.container(gap="xxsmall"):
+                st.plotly_chart(
+                    tradeoff_architectures.architectures(curves, held.units),
+                    key="tradeoff_architectures",
+                    config=tradeoff_architectures.CONFIG,
+                    alt=tradeoff_architectures.alternative_text(curves, held.units),
+                )
+                st.caption(tradeoff_architectures.sentences(curves, held.units))
+
+
+enter("pages/tradeoffs.py")
+held = open_state("tradeoffs")
+slots = scenario_form.draw(held)
+publish(held)
+outcome = solve(held.values, held.config_text)
+draw_share(held, outcome)
+for complaint in held.complaints:
+    st.caption(f":orange[:material/link_off:] {complaint}")
+if outcome.fault:
+    draw_trouble(held, outcome, slots)
+elif outcome.planned and outcome.report:
+    variants, vain = tradeoff_controls.chosen_overlays(held, outcome)
+    for complaint in vain:
+        st.caption(f":orange[:material/link_off:] {complaint}")
+    surveyed = survey(held.values, held.config_text, outcome, tradeoff_controls.own_name(held, outcome), variants)
+    border(held, outcome, surveyed, outcome.report, variants)
+    sections(held, surveyed, outcome.planned)
