@@ -21,6 +21,7 @@ RESULTS = Path(__file__).parent / "results" / "conformance.json"
 # Why an entry differs, where we know. A difference without a cause fails the tests.
 CAUSES = {
     "xlstm": "The library keeps one counter of 8 bytes beside the states, once for the whole cache.",
+    "mllama": "Predicted with one image; the prefill compared is of text only, which leaves the cross layers empty.",
 }
 
 
