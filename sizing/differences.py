@@ -25,7 +25,6 @@ ORDER = (
     "prefix stored again",
     "other",
 )
-EVERY_TOKEN = Growth(0)
 
 
 def differences(planned: EnginePlan, batches: list[int]) -> tuple[Difference, ...]:
@@ -83,22 +82,20 @@ def _stored_otherwise(needed: CacheCost, stored: CacheCost, tokens: int, batch: 
 
 def _unwindowed(needed: CacheCost, stored: CacheCost, tokens: int, batch: int, prefix: int) -> int:
     """Bytes behind the windows of layers that `needed` bounds and `stored` does not."""
-    bounded = _rates(stored)
-    room = max(0, bounded.get(EVERY_TOKEN, 0) - _rates(needed).get(EVERY_TOKEN, 0))
+    freed = max(0, min(_rate(needed, True) - _rate(stored, True), _rate(stored, False) - _rate(needed, False)))
     behind = 0
     for growth in needed.growths:
         if growth.limit is not None:
-            law = Growth(0, growth.limit, growth.every, growth.ahead)
-            rate = min(room, max(0, growth.bytes - bounded.get(law, 0)))
-            room -= rate
-            for each, sign in ((Growth(rate), 1), (Growth(rate, growth.limit), -1)):
-                behind += sign * int(CacheCost((each,)).batch_kv(tokens, batch, prefix))
+            rate = min(freed, growth.bytes)
+            freed -= rate
+            whole, kept = CacheCost((Growth(rate),)), CacheCost((Growth(rate, growth.limit),))
+            behind += int(whole.batch_kv(tokens, batch, prefix)) - int(kept.batch_kv(tokens, batch, prefix))
     return behind
 
 
-def _rates(cost: CacheCost) -> dict[Growth, int]:
-    """Bytes by law of growth."""
-    return {Growth(0, growth.limit, growth.every, growth.ahead): growth.bytes for growth in cost.growths}
+def _rate(cost: CacheCost, bounded: bool) -> int:
+    """Bytes of a token in layers that keep a window, or in those that keep every token."""
+    return sum(each.bytes for each in cost.growths if each.every == 1 and (each.limit is not None) == bounded)
 
 
 def _set_aside(cache: RankCache, contents: Contents, tokens: int, batch: int, prefix: int) -> dict[str, int]:

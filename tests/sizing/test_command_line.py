@@ -20,6 +20,7 @@ REPORT_FIELDS = {
     "speed",
     "grades",
     "notes",
+    "differences",
 }
 
 

@@ -16,10 +16,10 @@ from model_catalog.spec import (
     Recurrent,
 )
 from sizing.cache_formats import CacheFormats, compressed_bytes, latent_bytes, own_conv_bytes, pair_bytes
+from sizing.engines.minimum import indexer_growth
 from sizing.formats import format_named
 from sizing.placement import shard_mixer
 
-INDEX_SCALES = 128  # elements of an index key that share one fp32 scale: 128 + 4 bytes
 WHOLE_KERNEL = ("kda",)  # mixers that keep a column more (the vendor's 454.5 MB a request of Kimi-K3)
 
 
@@ -84,7 +84,7 @@ def _blocks(mixer: Mixer, by: LayerRules) -> Iterator[tuple[Lane, int]]:
         case CompressedAttention():
             yield from _compressed(mixer, by)
     if isinstance(mixer, Attention | LatentAttention) and mixer.indexer:
-        yield FULL, -(-by.block // mixer.indexer.pool) * _index(mixer.indexer)
+        yield FULL, _index(mixer.indexer, by.block)
 
 
 def _lane(window: int | None, by: LayerRules) -> Lane:
@@ -102,12 +102,12 @@ def _compressed(mixer: CompressedAttention, by: LayerRules) -> Iterator[tuple[La
     entry = compressed_bytes(by.formats.key, mixer.head_dim, mixer.rope_dim)
     yield Lane("window", min(mixer.window, by.longest)), by.block * entry
     if mixer.ratio:
-        index = _index(mixer.indexer) if mixer.indexer else 0
-        yield FULL, -(-by.block // mixer.ratio) * (entry + index)
+        yield FULL, -(-by.block // mixer.ratio) * entry + _index(mixer.indexer, by.block, mixer.ratio)
 
 
-def _index(indexer: Indexer) -> int:
-    return indexer.key_heads * (indexer.head_dim + 4 * -(-indexer.head_dim // INDEX_SCALES))
+def _index(indexer: Indexer | None, block: int, ratio: int = 1) -> int:
+    """Keys of a block of tokens."""
+    return sum(-(-block // growth.every) * growth.bytes for growth in indexer_growth(indexer, ratio))
 
 
 def _state(mixer: Recurrent, by: LayerRules) -> int:
