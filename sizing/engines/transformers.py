@@ -154,6 +154,19 @@ def _state(mixer: Recurrent, formats: CacheFormats) -> int:
     return conv + mixer.state_elements * (_element(formats) if in_model_dtype else formats.recurrent_bytes)
 
 
+def static_cost(cost: CacheCost, max_cache_len: int) -> CacheCost:
+    """A StaticCache of `max_cache_len` tokens by what a DynamicCache of the model costs (cache_utils.py, StaticLayer).
+
+    All of it is there from the first token on, and a windowed layer has its whole window (StaticSlidingWindowLayer).
+    Raises ScenarioError for layers that add an entry for several tokens, which have no static counterpart.
+    """
+    if any(growth.every > 1 for growth in cost.growths):
+        raise ScenarioError("model", "transformers has no static cache for compressed attention.")
+    lengths = [max_cache_len if g.limit is None else min(max_cache_len, g.limit + 1) for g in cost.growths]
+    whole = sum(growth.bytes * length for growth, length in zip(cost.growths, lengths, strict=True))
+    return CacheCost(fixed_kv=cost.fixed_kv + whole, state=cost.state)
+
+
 RULES = SimpleRules(
     name="transformers",
     version="5.24.0",
