@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
+from sizing.activations import widest_layer
 from sizing.capacity import longest_context
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.tensorrt_llm.pools import StageCache
@@ -21,14 +22,19 @@ RESUMED_PERCENT = 95  # max_util_for_resume of the second manager
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Bytes of one rank before the cache: weights and the draft's."""
+    """Bytes of one rank before the cache: weights, the draft's, and activations of the profiling pass."""
 
     weights: int
     draft: int
+    activation: int
+
+    @property
+    def loaded(self) -> int:
+        return self.weights + self.draft
 
     @property
     def total(self) -> int:
-        return self.weights + self.draft
+        return self.loaded + self.activation
 
 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
@@ -49,7 +55,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         total_memory=total,
         budget=None if total is None else fullest.total + _share(settled, total, fullest),
         printed=printed,
-        log=Log(model_loading_bytes=fullest.total, lines=lines),
+        log=Log(model_loading_bytes=fullest.loaded, lines=lines),
         grades=_grades(resolved, spec),
         notes=resolved.notes,
     )
@@ -57,13 +63,14 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
 
 
 def _held(scenario: Scenario, spec: ModelSpec) -> list[Held]:
-    """Replicas hold whole copies but for those of attention data parallelism, which are the tensor-parallel ranks."""
+    """One rank of each stage. Replicas are whole copies, but those of attention data parallelism share one."""
     place = scenario.placement
     stages = rank_bytes(spec, scenario.weights, place if place.dp_attention else replace(place, data_parallel=1))
     drafts = scenario.speculative is not None and scenario.speculative.method.lower() == "mtp"
     predictions = [stage.get(TensorClass.PREDICTION, 0) for stage in stages]
+    activation = widest_layer(spec, scenario.max_num_batched_tokens or 1, scenario.tensor_parallel)
     return [
-        Held(sum(stage.values()) - prediction, prediction if drafts else 0)
+        Held(sum(stage.values()) - prediction, prediction if drafts else 0, activation)
         for stage, prediction in zip(stages, predictions, strict=True)
     ]
 
@@ -88,6 +95,7 @@ def _rank(resolved: Resolved, held: Held, stage: Stage, total: int | None) -> Ra
     return RankPlan(
         weights=held.weights,
         draft=held.draft,
+        activation=held.activation,
         cache=StageCache(
             pools=stage.pools,
             block=scenario.block_size or 1,

@@ -111,7 +111,10 @@ def _crosses(spec: ModelSpec) -> bool:
 
 
 def _notes(scenario: Scenario, spec: ModelSpec, *, compressed: bool, second: bool) -> list[str]:
-    notes = ["The profiling pass, CUDA graphs and the runtime are not counted: no public log tells what they take."]
+    notes = [
+        "Activations of the profiling pass are estimated from the model's shapes; CUDA graphs and the runtime are not "
+        "counted, as no public log tells what they take."
+    ]
     if any(isinstance(mixer, Recurrent) for run in spec.layers for mixer in run.layer.mixers):
         notes.append(
             f"Recurrent states are set aside for all of max_batch_size = {scenario.max_num_seqs:,} sequences; those "

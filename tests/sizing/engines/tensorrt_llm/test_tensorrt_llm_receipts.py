@@ -87,10 +87,12 @@ def test_window_layers_keep_all_tokens_in_11() -> None:
 def test_mla_with_an_fp8_cache() -> None:
     """A public log of January 2026 (H200, DeepSeek-R1): "kv size is 35136", 0.85 of 139.81 less 91.46 GiB is 41.11."""
     spec = find_entry("deepseek-ai/DeepSeek-V3").spec
-    weights = plan_of(spec, tensor_parallel=8).ranks[0].weights
+    rank = plan_of(spec, tensor_parallel=8).ranks[0]
     total, peak = round(139.81 * GIB), round(91.46 * GIB)
     settings = {"kv_dtype": "fp8", "tensor_parallel": 8, "memory_fraction": 0.85, "engine_version": "1.1"}
-    planned = plan_of(spec, **settings, total_memory_bytes=total, other_memory_bytes=peak - weights)
+    planned = plan_of(
+        spec, **settings, total_memory_bytes=total, other_memory_bytes=peak - rank.weights - rank.activation
+    )
     assert planned.log.lines[0] == (
         "Peak memory during memory usage profiling (torch + non-torch): 91.46 GiB, available KV cache memory when "
         "calculating max tokens: 41.10 GiB, fraction is set 0.85, kv size is 35136. device total memory 139.81 GiB"

@@ -64,9 +64,16 @@ def test_the_index_key_of_sparse_attention_has_132_bytes() -> None:
 
 def test_the_fraction_is_taken_of_what_is_left() -> None:
     """Section 5: 80 GiB, 20 taken: (80 − 20) × 0.9 = 54 GiB."""
-    planned = plan_of(LLAMA_8B, total_memory_bytes=80 * GIB, other_memory_bytes=20 * GIB)
+    activation = plan_of(LLAMA_8B).ranks[0].activation
+    planned = plan_of(LLAMA_8B, total_memory_bytes=80 * GIB, other_memory_bytes=20 * GIB - activation)
     assert planned.ranks[0].available == 54 * GIB
-    assert planned.budget == 54 * GIB
+    assert planned.budget == 54 * GIB + activation
+
+
+def test_activations_of_the_profiling_pass() -> None:
+    """Section 11: Llama-3.1-8B, 8,192 tokens × (2 × 4,096 + 3 × 14,336) × 2 B = 0.78 GiB."""
+    rank = plan_of(find_entry("meta-llama/Llama-3.1-8B-Instruct").spec).ranks[0]
+    assert rank.activation == 8192 * (2 * 4096 + 3 * 14_336) * 2
 
 
 def test_blocks_are_rounded_up_until_11_and_down_since() -> None:
