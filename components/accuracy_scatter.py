@@ -11,6 +11,7 @@ from sizing.receipts.comparing import Comparison
 from sizing.receipts.figures import KINDS, Kind
 
 HEIGHT = 380
+LONGEST_LABEL = 18  # what a phone has room for
 SUFFIXES = ((9, "G"), (6, "M"), (3, "k"))
 
 
@@ -115,7 +116,7 @@ def _worst_label(worst: Comparison | None, ends: tuple[int, int]) -> list[dict[s
     left = log10(worst.printed) > sum(ends) / 2  # towards the middle, where there is room on a phone
     return [
         {
-            "text": f"{words.short_name(worst)}  {words.signed(worst.error)}",
+            "text": f"{words.short_name(worst, LONGEST_LABEL)}  {words.signed(worst.error)}",
             "x": log10(worst.printed),
             "y": log10(worst.predicted.value),
             "ax": -24 if left else 24,

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from components import accuracy_words as words
-from components.accuracy_data import engine_name
+from components.accuracy_data import ENGINES, engine_name
 from sizing.receipts.comparing import Comparison
 from sizing.receipts.receipt import Receipt
 
@@ -40,7 +40,10 @@ def draw_predicted(comparisons: Iterable[Comparison]) -> None:
 
 
 def draw_unpredicted(comparisons: Iterable[Comparison], without: Sequence[Receipt]) -> None:
-    """Figures without a prediction, then receipts without a figure."""
+    """Figures without a prediction by engine, then receipts without a figure."""
+    order = list(ENGINES)
+    missing = [each for each in comparisons if each.predicted is None]
+    missing.sort(key=lambda each: order.index(each.receipt.engine) if each.receipt.engine in ENGINES else len(order))
     rows = [
         {
             **_source(each.receipt),
@@ -49,8 +52,7 @@ def draw_unpredicted(comparisons: Iterable[Comparison], without: Sequence[Receip
             "Source": _link(each.receipt),
             "Why there is no prediction": each.reason,
         }
-        for each in comparisons
-        if each.predicted is None
+        for each in missing
     ]
     rows += [
         {

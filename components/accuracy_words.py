@@ -57,19 +57,22 @@ def _with_unit(number: str, unit: str) -> str:
 
 
 def kind_rows(kinds: Sequence[tuple[str, Summary]]) -> list[list[str]]:
+    """Errors without the sign for per cent, which the headings have."""
     return [
         [
-            kind,
-            f"{summary.predicted:,} of {summary.printed:,}",
+            f"{kind}, {summary.predicted:,} of {summary.printed:,}",
             f"{summary.within_rounding:,}",
-            per_cent(summary.median),
-            per_cent(summary.ninetieth),
-            signed(summary.worst.error if summary.worst else None),
+            *(text.removesuffix(" %") for text in _errors(summary)),
         ]
         for kind, summary in kinds
     ]
 
 
-def short_name(comparison: Comparison) -> str:
+def _errors(summary: Summary) -> tuple[str, str, str]:
+    worst = signed(summary.worst.error if summary.worst else None)
+    return per_cent(summary.median), per_cent(summary.ninetieth), worst
+
+
+def short_name(comparison: Comparison, longest: int = 30) -> str:
     name = comparison.receipt.name.partition("/")[2] or comparison.receipt.name
-    return name if len(name) <= 30 else name[:29] + "…"
+    return name if len(name) <= longest else name[: longest - 1] + "…"

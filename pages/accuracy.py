@@ -12,7 +12,7 @@ from sizing.receipts.comparing import Comparison
 from sizing.receipts.figures import KINDS
 from sizing.receipts.summary import Summary, summary_of
 
-COLUMNS = ["Figure", "Predicted", "Exact", "Median", "9 in 10", "Worst"]
+COLUMNS = ["Figure, predicted of printed", "Exact", "Median, %", "9 in 10, %", "Worst, %"]
 
 
 def metrics(shown: list[Comparison], summary: Summary) -> None:
@@ -55,7 +55,7 @@ def kinds(shown: list[Comparison]) -> None:
     st.header("By kind of figure", anchor=False)
     each = [(kind, [one for one in shown if one.figure.kind == kind]) for kind in KINDS]
     rows = words.kind_rows([(kind, summary_of(found)) for kind, found in each if found])
-    plain_table.draw(COLUMNS, rows, numbers=(1, 2, 3, 4, 5))
+    plain_table.draw(COLUMNS, rows, numbers=(1, 2, 3, 4))
     st.caption(
         "Exact: within the rounding of what was printed. 9 in 10: the error that nine of ten figures do not "
         "exceed. Tokens, concurrency, sizes and weights follow from rules; available KV and compute buffers also hold "
