@@ -103,7 +103,9 @@ def _notes(index: int, row: Row, unit: Unit) -> Iterator[dict[str, Any]]:
     yield _note(index, f"<b>{row.key}</b>  {escape(label)}", "left")
     word, number = result(row, unit)
     bold = f"<b>{number}</b>"
-    yield _note(index, f"{bold} {word}" if word == "at once" else f"{word} {bold}" if number else word, "right")
+    said = f"{bold} {word}" if word == "at once" else f"{word} {bold}" if number else word
+    # On a phone the result's ground covers the end of a long name.
+    yield _note(index, f"\u00a0\u00a0{said}", "right") | {"bgcolor": inks.PAPER}
 
 
 def _note(index: int, text: str, side: str) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def _accelerators(question: Question, held: Held, own_prices: Mapping[str, float
     options = accelerator_options(question)
     priced = sum(rent_of(option.key, own_prices) is not None for option in options)
     st.caption(
-        "Room is what a GPU's pool has left under this load. GPUs needed are counted with tensor parallel 1, 2, 4 … 64. "
+        "Room is what a GPU's pool has left under this load. GPUs needed are counted with tensor parallel 1, 2 … 64. "
         f"{priced} of {len(options)} have a list price; any price can be typed in its cell."
     )
     st.data_editor(
@@ -54,6 +54,7 @@ def _accelerators(question: Question, held: Held, own_prices: Mapping[str, float
         key=f"{EDITOR}_{st.session_state.get(EDITOR, 0)}",
         hide_index=True,
         height=TABLE_HEIGHT,
+        placeholder="–",
         disabled=[name for name in _accelerator_columns(held.units) if name != PRICE],
         column_config=_accelerator_columns(held.units),
         on_change=_take_prices,
@@ -68,11 +69,11 @@ def _accelerator_columns(unit: Unit) -> dict[str, Any]:
         "Accelerator": text(width="medium", pinned=True),
         "Verdict": text(width="small"),
         room_column(unit): number(format="%.2f", width="small"),
-        "Max requests": number(format="localized", width="small"),
-        "Max tokens": number(format="localized", width="small"),
-        "GPUs needed": number(format="%d", width="small"),
-        PRICE: number(format="%.2f", min_value=0.0, max_value=999_999.0, step=0.01, width="small"),
-        "$ per hour": number(format="%.2f", width="small"),
+        "Max requests": number(format="localized"),
+        "Max tokens": number(format="localized"),
+        "GPUs needed": number(format="%d"),
+        PRICE: number(format="%.2f", min_value=0.0, max_value=999_999.0, step=0.01),
+        "$ per hour": number(format="%.2f"),
         "Dated": text(width="small"),
         "Price from": text(width="large"),
     }
@@ -117,6 +118,7 @@ def _plain_options(what: str, names: Sequence[str], options: Sequence[Option], u
     st.dataframe(
         plain_frame(what, names, options, unit),
         hide_index=True,
+        placeholder="–",
         height=min(TABLE_HEIGHT, 38 + 35 * len(options)),
         column_config={
             what: st.column_config.TextColumn(pinned=True),

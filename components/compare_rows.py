@@ -102,12 +102,19 @@ def label_of(pin: Pin, outcome: Outcome, varied: Varied) -> str:
     parts = [
         name,
         choices.stored_label(outcome.spec) if scenario.weights == choices.AUTO else weights,
-        "" if pin.values["kv_dtype"] == choices.AUTO else f"KV {wording.kv_name(scenario)}",
+        _kv(pin.values["kv_dtype"]),
         wording.hardware(pin.accelerator_name, scenario),
         wording.engine_name(scenario) if varied.engine else "",
         load_of(scenario) if varied.load else "",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _kv(kv_dtype: str | Mapping[str, str]) -> str:
+    """As it was chosen; nothing where it was left to the engine."""
+    if isinstance(kv_dtype, Mapping):
+        return f"KV {choices.kv_label(kv_dtype['k'])}/{choices.kv_label(kv_dtype['v'])}"
+    return "" if kv_dtype == choices.AUTO else f"KV {choices.kv_label(kv_dtype)}"
 
 
 def load_of(scenario: Scenario) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 from components.compare_rows import Row
 from components.export_tables import Cell, Table
 from components.format import BYTES_IN, Unit, three_figures, two_decimals
-from components.plain_table import CELL, TABLE
+from components.plain_table import TABLE
 from sizing.report import Footprint, Report
 
 TERMS = {
@@ -26,6 +26,7 @@ TERMS = {
     "memory": "total_bytes",
     "pool": "available_kv_bytes",
 }
+CELL = "padding:5px 8px;border-bottom:1px solid rgba(124,133,148,.28);white-space:nowrap"
 VERDICTS = {"fits": "✓ fits", "tight": "✓ tight", "short": "✕"}
 
 
@@ -112,7 +113,7 @@ def draw(headers: Sequence[str], rows: Sequence[Sequence[Shown]]) -> None:
     )
     body = "".join(f"<tr>{''.join(_cell(cell, i, last) for i, cell in enumerate(row))}</tr>" for row in rows)
     table = f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    st.html(f'<div style="overflow-x:auto">{table}</div>')
+    st.html(f'<div style="overflow-x:auto" tabindex="0" role="region" aria-label="Differences">{table}</div>')
 
 
 def _side(index: int, last: int) -> str:
@@ -122,7 +123,7 @@ def _side(index: int, last: int) -> str:
 def _cell(cell: Shown, index: int, last: int) -> str:
     tag, scope = ("th", ' scope="row"') if index == 0 else ("td", "")
     change = f' <span style="opacity:.72">{escape(cell.difference)}</span>' if cell.difference else ""
-    style = f"{CELL};white-space:nowrap;text-align:{_side(index, last)}"
+    style = f"{CELL};text-align:{_side(index, last)}"
     weight = ";font-weight:600" if index == 0 else ""
     return f'<{tag}{scope} style="{style}{weight}">{escape(cell.value)}{change}</{tag}>'
 

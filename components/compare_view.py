@@ -39,19 +39,21 @@ def _legend(rows: Sequence[Row], unit: Unit) -> list[legend.Item]:
 
 
 def differences(held: Held, rows: Sequence[Row]) -> None:
-    baseline = chosen(held, rows, "baseline", 0)
+    """The baseline and the row it is compared with serve the table and the waterfall below it."""
+    baseline, after = _chosen(held, rows)
     st.header(f"Differences from {called(baseline.key)}, {held.units} per GPU", anchor=False)
-    choose(held, rows, "baseline", "Baseline", baseline)
+    with st.grid(2, min_column_width=250):
+        choose(rows, "baseline", "Baseline", baseline)
+        choose(rows, "against", "Waterfall to", after)
     compare_table.draw(*compare_table.difference_rows(rows, baseline, held.units))
     draw_downloads(compare_table.full_table(rows))
 
 
 def steps(held: Held, rows: Sequence[Row]) -> None:
     """From the baseline to another row, where both have an answer."""
-    before, after = chosen(held, rows, "baseline", 0), chosen(held, rows, "against", len(rows) - 1)
-    what = "room" if before.bar and after.bar and before.bar.budget and after.bar.budget else "need"
+    before, after = _chosen(held, rows)
+    what = "room" if all(row.bar and row.bar.budget for row in (before, after)) else "need"
     st.header(f"From {called(before.key)} to {called(after.key)}: what changes the {what}", anchor=False)
-    choose(held, rows, "against", "Compared with the baseline", after)
     if before.planned is None or after.planned is None:
         st.caption("One of the two cannot be, so there is nothing to compare.")
         return
@@ -64,12 +66,16 @@ def steps(held: Held, rows: Sequence[Row]) -> None:
     )
 
 
+def _chosen(held: Held, rows: Sequence[Row]) -> tuple[Row, Row]:
+    return chosen(held, rows, "baseline", 0), chosen(held, rows, "against", len(rows) - 1)
+
+
 def chosen(held: Held, rows: Sequence[Row], name: str, default: int) -> Row:
     """The row that the address names, or the default one."""
     return next((row for row in rows if row.key == held.view.get(name)), rows[default])
 
 
-def choose(held: Held, rows: Sequence[Row], name: str, label: str, row: Row) -> None:
+def choose(rows: Sequence[Row], name: str, label: str, row: Row) -> None:
     key = WIDGET + name
     labels = {each.key: f"{each.key}  {each.label}" for each in rows}
     if st.session_state.get(key) not in labels:

@@ -1,5 +1,6 @@
 """The waterfall between two rows: the room of one, what each term adds or takes, the room of the other."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from components import inks
@@ -7,6 +8,7 @@ from components.format import BYTES_IN, Unit, amount, three_figures
 from sizing.comparison import Step, Waterfall
 
 HEIGHT = 300
+LABEL_SHARE = 0.1  # of the figure's height: what a label takes
 COLOURS = {
     "Weights": inks.WEIGHTS,
     "Draft": inks.WEIGHTS,
@@ -29,6 +31,8 @@ TWO_LINES = {
 def waterfall_figure(steps: Waterfall, names: tuple[str, str], unit: Unit) -> dict[str, Any]:
     """`names` are the letters of the two rows. The axis is in `unit`."""
     bars = _bars(steps, names)
+    ends = [0, *(bar.start / BYTES_IN[unit] for bar in bars), *(bar.end / BYTES_IN[unit] for bar in bars)]
+    crowded = LABEL_SHARE * (max(ends) - min(ends))
     return {
         "data": [_trace(bars, unit)],
         "layout": {
@@ -37,25 +41,43 @@ def waterfall_figure(steps: Waterfall, names: tuple[str, str], unit: Unit) -> di
             "showlegend": False,
             "barcornerradius": 2,
             "hoverlabel": {"font": {"size": 12}},
-            "xaxis": {"fixedrange": True, "tickfont": {"size": 11}, "showgrid": False, "tickangle": 0},
+            "xaxis": {
+                "fixedrange": True,
+                "tickvals": list(range(len(bars))),
+                "ticktext": [bar.name for bar in bars],
+                "tickfont": {"size": 11},
+                "automargin": True,
+                "showgrid": False,
+                "zeroline": False,
+            },
             "yaxis": {"fixedrange": True, "tickfont": {"size": 11}, "zeroline": False, "nticks": 7},
             "shapes": [_zero(len(bars)), *_connectors(bars, unit)],
-            "annotations": [_title(steps, unit), *(_value(index, bar, unit) for index, bar in enumerate(bars))],
+            "annotations": [
+                _title(steps, unit),
+                *(_value(index, bar, unit, crowded) for index, bar in enumerate(bars)),
+            ],
         },
     }
 
 
-Bar = tuple[str, int, int, str]  # name, from, to, colour
+@dataclass(frozen=True)
+class Bar:
+    """From `start` to `end` in bytes; a total says its amount, a step the change."""
+
+    name: str
+    start: int
+    end: int
+    colour: str
+    total: bool = False
 
 
 def _bars(steps: Waterfall, names: tuple[str, str]) -> list[Bar]:
     word = "Room in" if steps.budgeted else "Need of"
-    bars: list[Bar] = [(f"{word}<br>{names[0]}", 0, steps.before, inks.NEUTRAL)]
-    level = steps.before
+    bars, level = [Bar(f"{word}<br>{names[0]}", 0, steps.before, inks.NEUTRAL, True)], steps.before
     for step in steps.steps:
-        bars.append((step.term, level, level + step.gain, colour_of(step)))
+        bars.append(Bar(TWO_LINES.get(step.term, step.term), level, level + step.gain, colour_of(step)))
         level += step.gain
-    return [*bars, (f"{word}<br>{names[1]}", 0, steps.after, inks.NEUTRAL)]
+    return [*bars, Bar(f"{word}<br>{names[1]}", 0, steps.after, inks.NEUTRAL, True)]
 
 
 def colour_of(step: Step) -> str:
@@ -66,12 +88,12 @@ def _trace(bars: list[Bar], unit: Unit) -> dict[str, Any]:
     size = BYTES_IN[unit]
     return {
         "type": "bar",
-        "x": [TWO_LINES.get(name, name) for name, *_ in bars],
-        "base": [start / size for _, start, _, _ in bars],
-        "y": [(end - start) / size for _, start, end, _ in bars],
+        "x": list(range(len(bars))),
+        "base": [bar.start / size for bar in bars],
+        "y": [(bar.end - bar.start) / size for bar in bars],
         "width": 0.62,
-        "marker": {"color": [colour for *_, colour in bars], "line": {"width": 0}},
-        "customdata": [amount(end - start, unit) for _, start, end, _ in bars],
+        "marker": {"color": [bar.colour for bar in bars], "line": {"width": 0}},
+        "customdata": [amount(bar.end - bar.start, unit) for bar in bars],
         "hovertemplate": "%{customdata}<extra></extra>",
     }
 
@@ -84,7 +106,7 @@ def _zero(bars: int) -> dict[str, Any]:
 
 def _connectors(bars: list[Bar], unit: Unit) -> list[dict[str, Any]]:
     line = {"color": inks.NEUTRAL, "width": 1}
-    levels = [bars[0][2], *(end for _, _, end, _ in bars[1:-1])]
+    levels = [bar.end for bar in bars[:-1]]
     return [
         {
             "type": "line",
@@ -98,25 +120,31 @@ def _connectors(bars: list[Bar], unit: Unit) -> list[dict[str, Any]]:
     ]
 
 
-def _value(index: int, bar: Bar, unit: Unit) -> dict[str, Any]:
-    _, start, end, colour = bar
-    signed = colour != inks.NEUTRAL or start != 0
-    text = signed_number(end - start, unit) if signed else three_figures((end - start) / BYTES_IN[unit])
+def _value(index: int, bar: Bar, unit: Unit, crowded: float) -> dict[str, Any]:
+    """Above the bar, or below one whose label would lie on the zero line, which is `crowded` below it."""
+    start, end = bar.start, bar.end
+    below = -crowded < max(start, end) / BYTES_IN[unit] < 0
     return {
-        "text": f"<b>{text}</b>",
+        "text": f"<b>{_text(bar, unit)}</b>",
         "x": index,
-        "y": max(start, end) / BYTES_IN[unit],
-        "yanchor": "bottom",
-        "yshift": 2,
+        "y": (min if below else max)(start, end) / BYTES_IN[unit],
+        "yanchor": "top" if below else "bottom",
+        "yshift": -2 if below else 2,
         "showarrow": False,
         "font": {"size": 12, "color": inks.INK},
     }
 
 
+def _text(bar: Bar, unit: Unit) -> str:
+    size = bar.end - bar.start
+    return three_figures(size / BYTES_IN[unit]) if bar.total else signed_number(size, unit)
+
+
 def signed_number(size: int, unit: Unit) -> str:
-    """+10.8, −0.70."""
-    text = three_figures(size / BYTES_IN[unit])
-    return f"+{text}" if size > 0 else text
+    """+10.8, −0.70; what would read 0.00 with its own unit: −4.20 MiB."""
+    sign = "+" if size > 0 else "−" if size < 0 else ""
+    small = abs(size) < BYTES_IN[unit] / 100
+    return sign + (amount(abs(size), unit) if small else three_figures(abs(size) / BYTES_IN[unit]))
 
 
 def _title(steps: Waterfall, unit: Unit) -> dict[str, Any]:

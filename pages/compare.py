@@ -23,11 +23,8 @@ def comparison(held: Held, rows: list[Row]) -> None:
             st.caption(f":orange[:material/error:] {row.key}: {fault}")
     compare_view.figure(rows, held.units)
     if len(rows) > 1:
-        with st.grid(2, min_column_width=370, gap=("small", "large")):
-            with st.container():
-                compare_view.differences(held, rows)
-            with st.container():
-                compare_view.steps(held, rows)
+        compare_view.differences(held, rows)
+        compare_view.steps(held, rows)
     if held.pins:
         compare_editor.draw(held, rows)
 
