@@ -127,7 +127,7 @@ def architectures(shown: Sequence[Curve], unit: Unit) -> dict[str, Any]:
             "showlegend": False,
             "hovermode": "closest",
             "hoverlabel": {"font": {"size": 12}},
-            "xaxis": log_axis(FIRST, LAST) | {"hoverformat": ",d"},
+            "xaxis": log_axis(FIRST, LAST, most=6) | {"hoverformat": ",d"},
             "yaxis": _amounts(bottom, top),
             "annotations": [
                 above(f"{unit} one request keeps, no engine rounding"),

@@ -12,10 +12,10 @@ TITLE = {"size": 12, "color": inks.NEUTRAL}
 MOST_TICKS = 13
 
 
-def log_axis(first: int, last: int) -> dict[str, Any]:
-    """Ticks at powers of two, every other one where there would be too many."""
+def log_axis(first: float, last: float, most: int = MOST_TICKS) -> dict[str, Any]:
+    """Ticks at powers of two, every other one where there would be more than `most`."""
     powers = np.arange(int(np.ceil(np.log2(first))), int(np.floor(np.log2(last))) + 1)
-    step = -(-len(powers) // MOST_TICKS)
+    step = -(-len(powers) // most)
     ticks = [2 ** int(power) for power in powers[::step]]
     return {
         "type": "log",
@@ -25,6 +25,7 @@ def log_axis(first: int, last: int) -> dict[str, Any]:
         "ticktext": [short_tokens(tick) for tick in ticks],
         "tickangle": 0,
         "tickfont": {"size": 11},
+        "showgrid": True,
         "gridcolor": GRID,
         "zeroline": False,
         "fixedrange": True,

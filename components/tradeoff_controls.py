@@ -17,8 +17,10 @@ from components.tradeoff_variants import (
     FIRST_KIND,
     KINDS,
     MOST_OVERLAYS,
+    NONE,
     Variant,
     read_overlays,
+    short_accelerator,
     usual,
     values_of,
     write_overlays,
@@ -28,7 +30,8 @@ from sizing.room import tightest_rank
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT, Scenario
 
 MAP = "tradeoff_map"
-OVERLAYS, KIND, CUT = "overlays", "overlay_kind", "cut"
+OVERLAYS, KIND, MORE, CUT = "overlays", "overlay_kind", "more_overlays", "cut"
+FULL = "overlays_full"
 POINT = {"context_length": "point_tokens", "batch_size": "point_requests"}
 BY_REQUESTS = "requests"
 
@@ -90,19 +93,22 @@ def own_name(held: Held, outcome: Outcome) -> str:
         case "tensor_parallel":
             return counted(int(held.values["tensor_parallel"]), "GPU")
         case "accelerator" if scenario.accelerator and held.accelerator_name is None:
-            return choices.accelerator_label(scenario.accelerator)
+            return short_accelerator(scenario.accelerator)
         case "engine":
             return choices.engine_label(scenario.engine)
         case _:
             return "Yours"
 
 
-def draw_overlays(held: Held, variants: list[Variant]) -> None:
+def draw_overlays(held: Held, outcome: Outcome, variants: list[Variant]) -> None:
     """What is compared: a kind of setting as one choice, then single variants, of any kind."""
     kind = held.view.get(OVERLAYS, FIRST_KIND) if is_kind(held) else (variants[0].kind if variants else None)
+    near = usual(kind, held.values, _current(kind, held, outcome)) if kind else []
+    shown = {variant.key: variant.label for variant in [*variants, *near]}
+    more = {variant.key: variant.label for variant in _all(held)}
     st.session_state[WIDGET + KIND] = kind
     st.session_state[WIDGET + OVERLAYS] = [variant.key for variant in variants]
-    offered = {variant.key: variant.label for variant in [*variants, *_offered(held, kind)]}
+    st.session_state[WIDGET + MORE] = None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Compare by",
@@ -112,33 +118,54 @@ def draw_overlays(held: Held, variants: list[Variant]) -> None:
             label_visibility="collapsed",
             on_change=_take_kind,
         )
-        st.multiselect(
+        st.pills(
             "Overlays",
-            list(offered),
+            list(shown),
+            selection_mode="multi",
             key=WIDGET + OVERLAYS,
-            format_func=lambda key: offered.get(key, key),
-            max_selections=MOST_OVERLAYS,
+            format_func=lambda key: shown.get(key, more.get(key, key)),
             label_visibility="collapsed",
-            placeholder=f"Add overlays, {MOST_OVERLAYS} at most",
             on_change=_take_overlays,
         )
+        st.selectbox(
+            "Add an overlay",
+            [key for key in more if key not in shown],
+            key=WIDGET + MORE,
+            format_func=lambda key: more.get(key, shown.get(key, key)),
+            placeholder="Add an overlay",
+            label_visibility="collapsed",
+            width=190,
+            on_change=_take_one_more,
+        )
+    if st.session_state.pop(FULL, False):
+        st.caption(f":orange[:material/info:] The map holds {MOST_OVERLAYS} overlays; take one away to add another.")
 
 
-def _offered(held: Held, kind: str | None) -> list[Variant]:
-    """All of the chosen kind, and the usual ones of the others."""
+def _all(held: Held) -> list[Variant]:
     engine = str(held.values["engine"])
-    own = [Variant(kind, value) for value in values_of(kind, engine)] if kind else []
-    return own + [each for other in KINDS if other != kind for each in usual(other, held.values, ())]
+    return [Variant(kind, value) for kind in KINDS for value in values_of(kind, engine)]
 
 
 def _take_kind() -> None:
-    _set_view(OVERLAYS, st.session_state[WIDGET + KIND] or "none")
+    _set_view(OVERLAYS, st.session_state[WIDGET + KIND] or NONE)
 
 
 def _take_overlays() -> None:
+    _overlay(st.session_state[WIDGET + OVERLAYS])
+
+
+def _take_one_more() -> None:
+    chosen = st.session_state[WIDGET + MORE]
+    if chosen is not None:
+        _overlay([*st.session_state[WIDGET + OVERLAYS], chosen])
+
+
+def _overlay(keys: list[str]) -> None:
+    """The first MOST_OVERLAYS of them, and a word where there are more."""
     held: Held = st.session_state[HELD]
-    chosen = st.session_state[WIDGET + OVERLAYS]
-    variants = [variant for key in chosen for variant in read_overlays(key, str(held.values["engine"]))[0]]
+    st.session_state[FULL] = len(keys) > MOST_OVERLAYS
+    engine = str(held.values["engine"])
+    variants = [variant for key in keys[:MOST_OVERLAYS] for variant in read_overlays(key, engine)[0]]
     _set_view(OVERLAYS, write_overlays(variants))
 
 

@@ -14,14 +14,21 @@ from sizing.cuts import Cells, cells_at
 from sizing.map import Frontier, counts
 
 HEIGHT = 430
+LEFT = 0.7  # so that the step of a single request is seen
 DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px,10px,6px")
 STAGGER = 1.75
 SHORTEST_GUIDE = 0.15  # decades
+SHORTEST_LABELLED = 0.62  # decades that hold the label of a guide
 CONFIG = {
     "displayModeBar": True,
     "displaylogo": False,
     "modeBarButtons": [["toImage"]],
     "toImageButtonOptions": {"format": "png", "filename": "kv-atlas-map", "scale": 2},
+}
+ROOM = {
+    "fits": "<b>Fits</b>, {} of the pool left",
+    "tight": "<b>Tight</b>, {} of the pool left",
+    "short": "<b>Short by {}</b>",
 }
 SKIP: dict[str, Any] = {"hoverinfo": "skip"}
 
@@ -39,8 +46,13 @@ def tradeoff_map(survey: Survey, unit: Unit) -> dict[str, Any]:
             "plot_bgcolor": inks.PAPER,
             "hovermode": "closest",
             "hoverdistance": -1,
-            "hoverlabel": {"font": {"size": 12}, "align": "left"},
-            "xaxis": log_axis(1, axes.right),
+            "hoverlabel": {
+                "font": {"size": 12, "color": inks.INK},
+                "bgcolor": inks.PAPER,
+                "bordercolor": inks.NEUTRAL,
+                "align": "left",
+            },
+            "xaxis": log_axis(LEFT, axes.right),
             "yaxis": log_axis(axes.bottom, axes.top),
             "shapes": [*_limit(axes), *_guides(survey)],
             "annotations": [
@@ -69,7 +81,7 @@ def _lines(survey: Survey) -> Iterator[dict[str, Any]]:
 
 def _steps(corners: Frontier, axes: Axes) -> dict[str, Any]:
     """From the left edge over every corner down to the bottom; a corner stands at the outer end of its step."""
-    batch = [1, *corners.batch, corners.batch[-1]]
+    batch = [LEFT, *corners.batch, corners.batch[-1]]
     tokens = [corners.tokens[0], *corners.tokens, axes.bottom]
     return {"type": "scatter", "mode": "lines", "x": batch, "y": tokens, **SKIP}
 
@@ -87,27 +99,33 @@ def _you(survey: Survey) -> dict[str, Any]:
 
 
 def _you_label(survey: Survey) -> dict[str, Any]:
-    """Below at the left; at the right where the left edge is near, above where the bottom is."""
+    """Below at the left, inside; above at the right where the reader is outside. Turned where an edge is near."""
     axes = survey.axes
-    left = log10(survey.batch) < 0.16 * log10(axes.right)
-    low = survey.tokens < 2 * axes.bottom
+    right = _outside(survey) or log10(survey.batch) < 0.16 * log10(axes.right)
+    over = _outside(survey) or survey.tokens < 2 * axes.bottom
     return note(
         f"<b>you are here</b><br>{survey.batch:,} × {short_tokens(survey.tokens)}",
         log10(survey.batch),
         log10(survey.tokens),
-        xanchor="left" if left else "right",
-        yanchor="bottom" if low else "top",
-        xshift=10 if left else -10,
-        yshift=6 if low else -6,
-        align="left" if left else "right",
+        xanchor="left" if right else "right",
+        yanchor="bottom" if over else "top",
+        xshift=10 if right else -10,
+        yshift=4 if over else -6,
+        align="left" if right else "right",
+        bgcolor=inks.PAPER if _outside(survey) else None,
     )
+
+
+def _outside(survey: Survey) -> bool:
+    report = survey.own.outcome.report
+    return report is not None and report.verdict.fits is False
 
 
 def _limit(axes: Axes) -> list[dict[str, Any]]:
     if axes.limit is None or not axes.bottom < axes.limit < axes.top:
         return []
     style = {"color": inks.NEUTRAL, "width": 1.5, "dash": "dot"}
-    return [{"type": "line", "x0": 1, "x1": axes.right, "y0": axes.limit, "y1": axes.limit, "line": style}]
+    return [{"type": "line", "x0": LEFT, "x1": axes.right, "y0": axes.limit, "y1": axes.limit, "line": style}]
 
 
 def _limit_label(axes: Axes) -> list[dict[str, Any]]:
@@ -123,7 +141,7 @@ def _names(survey: Survey) -> Iterator[dict[str, Any]]:
     drawn = sorted((line for line in survey.lines if line.corners.batch), key=lambda line: _at(line, axes.bottom)[0])
     for place, line in enumerate(drawn):
         batch, tokens = _at(line, axes.bottom * STAGGER ** (place + 1))
-        far = log10(batch) > 0.84 * log10(axes.right)
+        far = log10(batch) > 0.8 * log10(axes.right)
         yield note(
             f"<b>{line.name}</b>" if line is survey.own else line.name,
             log10(min(batch, axes.right)),
@@ -172,14 +190,15 @@ def _guide_labels(survey: Survey) -> Iterator[dict[str, Any]]:
     """Inside the shaded area, at the frontier's end of each guide."""
     for axis, end in _guide_ends(survey):
         if axis == "x":
-            inside = end > survey.batch
+            beyond = 0 < log10(end / survey.batch) < SHORTEST_LABELLED
             yield note(
                 counted(end, "request"),
                 log10(end),
                 log10(survey.tokens),
-                xanchor="right" if inside or end > 8 else "left",
+                xanchor="left" if beyond else "right",
                 yanchor="bottom",
-                xshift=-6,
+                xshift=8 if beyond else -14,
+                bgcolor=inks.PAPER if beyond else None,
             )
         else:
             shown = min(end, survey.axes.top)
@@ -198,16 +217,16 @@ def _guide_labels(survey: Survey) -> Iterator[dict[str, Any]]:
 def _grid(survey: Survey, unit: Unit) -> Iterator[dict[str, Any]]:
     """Invisible points that say what is there: one trace for each verdict."""
     points = _grid_points(survey, unit)
-    for verdict, left in (("fits", "of the pool left"), ("tight", "of the pool left"), ("short", "short")):
+    for verdict, room in ROOM.items():
         chosen = [point for point in points if point[0] == verdict]
         if chosen:
-            yield _grid_trace(verdict, left, chosen, survey, unit)
+            yield _grid_trace(verdict, room.format(f"%{{customdata[2]:,.3r}} {unit}"), chosen, survey, unit)
 
 
 Point = tuple[str, int, int, list[float]]
 
 
-def _grid_trace(verdict: str, left: str, points: Sequence[Point], survey: Survey, unit: Unit) -> dict[str, Any]:
+def _grid_trace(verdict: str, room: str, points: Sequence[Point], survey: Survey, unit: Unit) -> dict[str, Any]:
     planned = survey.own.outcome.planned
     assert planned is not None
     weights = max(rank.weights + rank.draft + rank.encoder for rank in planned.ranks)
@@ -224,7 +243,7 @@ def _grid_trace(verdict: str, left: str, points: Sequence[Point], survey: Survey
         "unselected": {"marker": {"opacity": 0}},
         "hovertemplate": "<b>%{x:,d} × %{y:,d} tokens</b>"
         f"<br>Weights {amount(weights, unit)}<br>KV %{{customdata[0]:,.3r}} {unit}{state}"
-        f"<br><b>%{{customdata[2]:,.3r}} {unit}</b> {left}<extra>{verdict.capitalize()}</extra>",
+        f"<br>{room}<extra></extra>",
     }
 
 

@@ -5,13 +5,22 @@ from html import escape
 
 import streamlit as st
 
+from components import inks
 from components.format import counted, multiple, short_tokens
 from components.plain_table import CELL, HEAD, TABLE
 from components.tradeoff_map import DASHES, reach
 from components.tradeoff_survey import Line, Survey
 
-SWATCH = "width:34px;height:10px;vertical-align:middle;margin-right:8px"
-STROKES = {"dash": "7 5", "dot": "1.5 3", "dashdot": "7 3 1.5 3", "longdash": "13 5", "longdashdot": "13 3 1.5 3"}
+SWATCH = "display:inline-block;width:36px;vertical-align:middle;margin-right:8px"
+OWN = f"height:3px;background:{inks.KV}"
+STROKES = {
+    "dash": (7, 4),
+    "dot": (2, 3),
+    "dashdot": (8, 3, 2, 3),
+    "longdash": (14, 5),
+    "longdashdot": (14, 3, 2, 3),
+    "2px,6px,10px,6px": (2, 5, 9, 5),
+}
 
 
 def draw(survey: Survey) -> None:
@@ -62,12 +71,16 @@ def _number(text: str) -> str:
 
 def _name(line: Line, dash: str) -> str:
     """A piece of the line as it is drawn, and the variant's name."""
-    stroke = STROKES.get(dash, dash.replace("px", "").replace(",", " "))
-    look = (
-        f'stroke="currentColor" stroke-width="1.5" stroke-dasharray="{stroke}"'
-        if dash
-        else 'stroke="#CA580F" stroke-width="3"'
-    )
-    line_ = f'<svg style="{SWATCH}" aria-hidden="true"><line x1="0" y1="5" x2="34" y2="5" {look}/></svg>'
+    look = f"height:2px;background:{_dashed(STROKES[dash])}" if dash else OWN
     name = escape(line.name)
-    return f'<td style="{CELL};white-space:nowrap">{line_}{name if dash else f"<b>{name}</b>"}</td>'
+    piece = f'<i style="{SWATCH};{look}"></i>'
+    return f'<td style="{CELL};white-space:nowrap">{piece}{name if dash else f"<b>{name}</b>"}</td>'
+
+
+def _dashed(lengths: tuple[int, ...]) -> str:
+    """Strokes and gaps in turn, in the ink of the text."""
+    stops, start = [], 0
+    for index, length in enumerate(lengths):
+        stops.append(f"{'transparent' if index % 2 else 'currentColor'} {start}px {start + length}px")
+        start += length
+    return f"repeating-linear-gradient(90deg,{','.join(stops)})"

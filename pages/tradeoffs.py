@@ -27,7 +27,7 @@ def border(held: Held, outcome: Outcome, surveyed: Survey, report: Report, varia
     """The headline, the map and the table of what each overlay buys."""
     st.title(tradeoff_controls.headline(outcome, report, held.units), anchor=False)
     st.caption(wording.how_sure(report, held.units))
-    tradeoff_controls.draw_overlays(held, variants)
+    tradeoff_controls.draw_overlays(held, outcome, variants)
     with st.container(gap="xxsmall"):
         st.plotly_chart(
             tradeoff_map.tradeoff_map(surveyed, held.units),
