@@ -11,6 +11,7 @@ from components.format import parse_size, short_tokens, size_entry
 from components.scenario_state import WIDGET, Held, moved
 from components.solve import OWN_CONFIG
 from model_catalog.config_text import LONGEST_TEXT
+from sizing.engines.words import ENGINE_FIELDS, OPTIONS
 from sizing.resolve import DEFAULT_CONTEXT
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT
 
@@ -273,20 +274,36 @@ def _moved_step(name: str) -> None:
 
 
 def _engine(form: Form) -> None:
-    """The version is asked for only where the rules differ between versions."""
-    engine = form.choose(
-        "engine", "Engine", choices.engine_options(), form.get("engine"), format_func=choices.engine_label
-    )
+    """The version is asked for only where the rules differ between versions; any release can be typed."""
+    left, right = st.columns([1.35, 1], gap="small")
+    with left:
+        engine = form.choose(
+            "engine", "Engine", choices.engine_options(), form.get("engine"), format_func=choices.engine_label
+        )
     if engine != form.get("engine"):
-        form.put("engine_version", None)
+        _leave_engine(form, engine)
     form.put("engine", engine)
     versions = choices.engine_versions(engine)
     if len(versions) > 1:
-        form.put(
-            "engine_version",
-            form.choose(f"version_{engine}", "Version", versions, form.get("engine_version", versions[0])),
-        )
+        with right:
+            _version(form, engine, versions)
     form.slot("engine")
+    form.slot("engine_version")
+
+
+def _version(form: Form, engine: str, versions: Sequence[str]) -> None:
+    """The newest is what a scenario without a version means."""
+    shown = form.get("engine_version", versions[0])
+    chosen = form.choose(f"version_{engine}", "Version", versions, shown, accept_new_options=True)
+    if chosen and chosen != shown:
+        form.put("engine_version", chosen)
+
+
+def _leave_engine(form: Form, engine: str) -> None:
+    """Settings that the next engine does not have are left behind."""
+    form.put("engine_version", None)
+    for name in ENGINE_FIELDS - set(OPTIONS[engine]):
+        form.put(name, None)
 
 
 def _settings(form: Form) -> None:

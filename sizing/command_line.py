@@ -15,7 +15,7 @@ USAGE = """usage: python -m sizing --model ID [--FIELD VALUE ...]
        python -m sizing --jsonl < scenarios.jsonl > reports.jsonl
 
 Fields are those of a Scenario, with dashes: --context-length 8192 --batch-size 16 --tensor-parallel 2
---accelerator h100-sxm5-80gb --kv-dtype fp8 --weights awq-int4 --engine minimum ...
+--accelerator h100-sxm5-80gb --kv-dtype fp8 --weights awq-int4 --engine vllm ...
 Values that are objects are written as JSON: --kv-dtype '{"k": "fp8", "v": "bf16"}'.
 Flags for true and false take either word, or no value for true."""
 

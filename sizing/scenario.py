@@ -75,7 +75,7 @@ class Scenario(_Part):
     weights: Name = "auto"
     kv_dtype: Name | KvFormats = "auto"
     state_dtype: Literal["auto"] | StateFormats = "auto"
-    engine: Engine = "minimum"
+    engine: Engine = "vllm"
     engine_version: Name | None = None
     accelerator: Name | None = None
     total_memory_bytes: Annotated[int, Field(ge=1, le=LARGEST_MEMORY, strict=True)] | None = None

@@ -86,6 +86,9 @@ OPTIONS = MappingProxyType(
 )
 
 
+ENGINE_FIELDS = frozenset(field for options in OPTIONS.values() for field in options)
+
+
 def word_of(engine: str, field: str) -> str:
     """The engine's name of a Scenario field; the field's own where it has none."""
     option = OPTIONS[engine].get(field)

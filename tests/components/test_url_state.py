@@ -99,7 +99,7 @@ def test_links_say_the_load_even_where_it_is_the_arrivals() -> None:
         ({"kv_dtype": "fp7"}, "kv_dtype", "auto", 'kv_dtype "fp7" is not a cache format'),
         ({"kv_dtype.k": "fp8"}, "kv_dtype", "auto", "kv_dtype"),
         ({"kv_dtype": "fp8", "kv_dtype.k": "fp8"}, "kv_dtype", "fp8", None),
-        ({"engine": "ollama"}, "engine", "minimum", "engine is 'ollama'."),
+        ({"engine": "ollama"}, "engine", "vllm", "engine is 'ollama'."),
         ({"memory_fraction": "nan"}, "memory_fraction", None, "memory_fraction is 'nan'."),
         ({"expert_parallel": "perhaps"}, "expert_parallel", False, "True or false is needed. It is left out."),
         ({"model": ""}, "model", ARRIVAL["model"], "model is ''."),

@@ -80,7 +80,7 @@ def test_no_smaller_card_of_the_vendor_holds_the_load(engine: str) -> None:
 
 
 def test_a_model_of_671_billion_parameters_needs_two_nodes_of_h100() -> None:
-    """DeepSeek-V3's 688,586,727,753 bytes of published weights are more than eight cards of 80 GB hold."""
+    """DeepSeek-V3 publishes 684.5 billion parameters, nearly all of one byte: more than eight cards of 80 GB hold."""
     scenario, spec = asked(model=DEEPSEEK)
     fewest = fewest_gpus(scenario, spec)
     assert fewest is not None

@@ -135,7 +135,7 @@ def test_corners_run_down_and_hold_every_small_batch(engine: str, model: str) ->
 
 def test_llama_in_40_gib_by_hand() -> None:
     """128 KiB a token (32 layers × 2 × 8 heads × 128 × 2 bytes), so 40 GiB hold 327,680 tokens."""
-    scenario = make_scenario({"model": MODELS[0], "available_kv_bytes": 40 * 2**30})
+    scenario = make_scenario({"model": MODELS[0], "engine": "minimum", "available_kv_bytes": 40 * 2**30})
     bands = bands_of(scenario, find_spec(MODELS[0]), None, [512, 131_072])
     assert most_sequences_at(bands, [512, 8192, 8193, 131_072]).tolist() == [640, 40, 39, 2]
     corners = frontier(bands, TOP)

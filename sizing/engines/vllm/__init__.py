@@ -3,6 +3,6 @@
 from sizing.engines.plan import Engine
 from sizing.engines.vllm.formats import KV_DTYPES
 from sizing.engines.vllm.planning import plan
-from sizing.engines.vllm.rules import NEWEST, OLDEST
+from sizing.engines.vllm.rules import VERSIONS
 
-ENGINE = Engine(name="vllm", label="vLLM", versions=(OLDEST, NEWEST), kv_dtypes=KV_DTYPES, plan=plan)
+ENGINE = Engine(name="vllm", label="vLLM", versions=VERSIONS, kv_dtypes=KV_DTYPES, plan=plan)

@@ -3,7 +3,7 @@
 from model_catalog.spec import ModelSpec, Recurrent
 from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.rules import Rules
-from sizing.placement import PlacementError, check_placement
+from sizing.placement import check_placement
 from sizing.scenario import Scenario, ScenarioError
 from sizing.versions import Version, at_least
 
@@ -54,7 +54,6 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -
     """Raises ScenarioError or PlacementError at the field at fault."""
     _check_foreign(scenario)
     _check_model(spec, version)
-    _check_heads(scenario, spec)
     check_placement(spec, scenario.placement)
     if scenario.expert_parallel and not any(
         run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers
@@ -94,14 +93,3 @@ def _check_model(spec: ModelSpec, version: Version) -> None:
 def _after(release: str) -> str:
     *front, last = release.split(".")
     return ".".join([*front, str(int(last) + 1)])
-
-
-def _check_heads(scenario: Scenario, spec: ModelSpec) -> None:
-    ranks = scenario.tensor_parallel
-    for mixer in mixers_of(spec):
-        if not isinstance(mixer, Recurrent) and mixer.heads % ranks:
-            raise PlacementError(
-                "tensor_parallel",
-                f"vLLM needs the number of attention heads ({mixer.heads}) to be divisible by "
-                f"tensor parallel ({ranks}).",
-            )

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from sizing.versions import Version, at_least, parse_version
 
-OLDEST, NEWEST = "0.4", "0.33"
+VERSIONS = ("0.4", "0.8", "0.9.2", "0.12", "0.14", "0.20", "0.21", "0.26", "0.27", "0.33")
+OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 UNTAGGED = "0.2"  # builds from a checkout without tags call themselves 0.1.devN
 
 

@@ -133,7 +133,7 @@ def test_encoders_cache_nothing() -> None:
 
 
 REFUSED: list[tuple[ModelSpec, dict[str, Any], str, str]] = [
-    (m.LLAMA_8B, {"tensor_parallel": 3}, "tensor_parallel", "divisible"),
+    (m.LLAMA_8B, {"tensor_parallel": 3}, "tensor_parallel", "cannot share evenly"),
     (m.spec_of((40, m.heads(10, 128, query_heads=40))), {"tensor_parallel": 4}, "tensor_parallel", "KV heads"),
     (m.LLAMA_8B, {"expert_parallel": True}, "expert_parallel", "without experts"),
     (m.LLAMA_8B, {"dp_attention": True}, "dp_attention", "SGLang"),
