@@ -27,6 +27,7 @@ VLLM_OWN = {
     "sarvam_moe": "router in float32",
     "glm_moe_dsa": "indexer norms in float32, and routing biases",
     "gemma4": "vision tower whole on every rank",
+    "phi3_v": "a second word embedding inside the vision tower",
     "jamba": "A in float32",
     "kimi_linear": "convolutions in float32, and routing biases",
     "llama4": "projector and patch embedding are divided",
