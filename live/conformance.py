@@ -9,7 +9,7 @@ from typing import Any
 
 from live.dry_run import CacheMeasurement, build_config, build_model, measure_cache, parameter_count
 from model_catalog.importers import read_config
-from model_catalog.spec import ModelSpec, Recurrent
+from model_catalog.spec import CrossAttention, ModelSpec, Recurrent
 from sizing.cache import CacheCost
 from sizing.costs import model_cost
 from sizing.engines import transformers
@@ -53,13 +53,19 @@ def check_config(config: Mapping[str, Any], most_points: int | None = None) -> C
     counted, _ = parameter_count(model)
     cost = _predicted_cost(spec, DTYPES[str(library_config.dtype)])
     points = tuple(_points(spec, cost))[-most_points if most_points else None :]
-    measured = [measure_cache(model, batch, length) for batch, length in points]
+    measured = [measure_cache(model, batch, length, _source_tokens(spec)) for batch, length in points]
     return Conformance(
         parameters=counted,
         compared=points,
         differences=tuple(_differences(parameters(spec), counted, cost, measured)),
         doubts=tuple(doubt.message for doubt in spec.doubts),
     )
+
+
+def _source_tokens(spec: ModelSpec) -> int | None:
+    """The encoder length that the prediction assumes; None for decoders."""
+    mixers = (mixer for run in spec.layers for mixer in run.layer.mixers)
+    return next((mixer.source_tokens for mixer in mixers if isinstance(mixer, CrossAttention)), None)
 
 
 def _predicted_cost(spec: ModelSpec, dtype: str) -> CacheCost:
