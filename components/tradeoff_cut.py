@@ -14,6 +14,7 @@ from components.tradeoff_map import steps
 from components.tradeoff_survey import Survey
 from sizing.cuts import Cut, cut_of, overtaking_batch, overtaking_length
 from sizing.engines.plan import EnginePlan
+from sizing.map import counts
 from sizing.room import tightest_rank
 
 HEIGHT = 330
@@ -47,15 +48,16 @@ def drawn(planned: EnginePlan, survey: Survey, along: Along) -> Drawn:
     """The GPU with the least room at the scenario, along the map's own axes."""
     rank, axes = tightest_rank(planned), survey.axes
     if along == "tokens":
-        places = _places(axes.bottom, axes.top, survey.tokens)
-        tokens, batch, here = np.array(places), np.array([survey.batch]), survey.tokens
+        places, here = _places(axes.bottom, axes.top, survey.tokens), survey.tokens
+        tokens, batch = counts(planned, places, [survey.batch])
         crossing = overtaking_length(planned, rank)
     else:
-        places = _places(1, axes.right, survey.batch)
-        tokens, batch, here = np.array([survey.tokens]), np.array(places), survey.batch
+        places, here = _places(1, axes.right, survey.batch), survey.batch
+        tokens, batch = counts(planned, [survey.tokens], places)
         crossing = overtaking_batch(planned, rank)
     seen = crossing if crossing is not None and places[0] <= crossing <= places[-1] else None
-    return Drawn(along, places, here, cut_of(planned, rank, tokens, batch), seen, planned.budget)
+    terms = cut_of(planned, rank, tokens.ravel(), batch.ravel())
+    return Drawn(along, places, here, terms, seen, planned.budget)
 
 
 def _places(first: int, last: int, here: int) -> tuple[int, ...]:
@@ -179,18 +181,19 @@ def _labels(cut: Drawn, unit: Unit) -> Iterator[dict[str, Any]]:
 
 
 def _crossing_label(cut: Drawn, height: int, unit: Unit) -> dict[str, Any]:
-    """Left of the circle, where the areas are low; right of it at the left edge."""
+    """Above the curve, which rises to the right: left of the circle, or from the left edge where that is near."""
     assert cut.crossing is not None
-    span = log10(cut.places[-1] / cut.places[0])
-    right = log10(cut.crossing / cut.places[0]) < 0.35 * span
+    left = log10(cut.places[0])
+    near = log10(cut.crossing) - left < 0.35 * (log10(cut.places[-1]) - left)
     return note(
         f"<b>KV = weights</b><br>{counted(cut.crossing, cut.along[:-1])}",
-        log10(cut.crossing),
+        left if near else log10(cut.crossing),
         height / BYTES_IN[unit],
-        xanchor="left" if right else "right",
-        yanchor="middle" if right else "bottom",
-        xshift=10 if right else -10,
-        align="left" if right else "right",
+        xanchor="left" if near else "right",
+        yanchor="bottom",
+        xshift=6 if near else -10,
+        yshift=8 if near else 0,
+        align="left" if near else "right",
         bgcolor=inks.PAPER,
         borderpad=2,
     )

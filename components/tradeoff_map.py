@@ -196,8 +196,8 @@ def _guide_labels(survey: Survey) -> Iterator[dict[str, Any]]:
                 log10(end),
                 log10(survey.tokens),
                 xanchor="left" if beyond else "right",
-                yanchor="bottom",
-                xshift=8 if beyond else -14,
+                yanchor="top",
+                xshift=8 if beyond else -6,
                 bgcolor=inks.PAPER if beyond else None,
             )
         else:
