@@ -1,6 +1,7 @@
 """All rows in one figure: a stacked bar a row on one axis, its name above it, its result at the right."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -8,6 +9,7 @@ from components import inks
 from components.compare_rows import Row
 from components.compare_wording import result
 from components.format import BYTES_IN, Unit, amount
+from components.legend import Item, of_bar
 from components.memory_bar import marker
 from components.segments import Segment
 
@@ -131,3 +133,14 @@ def _sentence(row: Row, unit: Unit) -> str:
         return f"{row.key}, {row.label}: cannot be"
     terms = ", ".join(f"{segment.name} {amount(segment.size, unit)}" for segment in row.bar.segments)
     return f"{row.key}, {row.label}: {terms}; {' '.join(result(row, unit))}"
+
+
+def legend_of(rows: Sequence[Row], unit: Unit) -> list[Item]:
+    """Each term once, without a value, in the order of the bars."""
+    items: dict[str, Item] = {}
+    for row in rows:
+        for item in of_bar(row.bar, unit) if row.bar else ():
+            name = "KV needed" if item.name == "KV that fits" else item.name
+            items.setdefault(name, replace(item, name=name, value=""))
+    last = ("Short", "Reserved, unused", "Other processes")
+    return sorted(items.values(), key=lambda item: last.index(item.name) if item.name in last else -1)

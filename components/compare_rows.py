@@ -51,13 +51,27 @@ def rows_of(held: Held, own_prices: Mapping[str, float]) -> list[Row]:
     pins = [(letter(index), pin) for index, pin in enumerate(held.pins)]
     if not is_pinned(held):
         pins.append((NOW, pin_of(held)))
-    answered = [(key, pin, solved(pin)) for key, pin in pins]
+    answered = _once([(key, pin, solved(pin)) for key, pin in pins])
     reports = [outcome.report for _, _, outcome in answered if outcome.report]
     varied = Varied.among(reports)
     return [
         Row(key, pin.name or label_of(pin, outcome, varied), pin, outcome, usd_of(outcome, own_prices))
         for key, pin, outcome in answered
     ]
+
+
+def _once(rows: list[tuple[str, Pin, Outcome]]) -> list[tuple[str, Pin, Outcome]]:
+    """Without the form's row where a pin comes to the same scenario by its defaults."""
+    key, now, outcome = rows[-1]
+    if key == NOW and any(
+        outcome.report
+        and earlier.report
+        and outcome.report.scenario == earlier.report.scenario
+        and (pin.accelerator_name, pin.config_text) == (now.accelerator_name, now.config_text)
+        for _, pin, earlier in rows[:-1]
+    ):
+        return rows[:-1]
+    return rows
 
 
 def solved(pin: Pin) -> Outcome:
@@ -131,3 +145,8 @@ def scenario_line(rows: Sequence[Row]) -> str:
     load = "" if varied.load else f" at {load_of(scenario)}"
     engine = "" if varied.engine else f" · {wording.engine_name(scenario)}"
     return f"{count}{load}, per GPU{engine}"
+
+
+def chosen(view: Mapping[str, str], rows: Sequence[Row], name: str, default: int) -> Row:
+    """The row that the address names, or the default one."""
+    return next((row for row in rows if row.key == view.get(name)), rows[default])

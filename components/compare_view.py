@@ -1,12 +1,11 @@
 """What Compare shows: the figure of all rows, the differences from one of them, the waterfall between two."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 
 from components import compare_figure, compare_table, compare_waterfall, legend
-from components.compare_rows import Row
+from components.compare_rows import Row, chosen
 from components.compare_wording import called
 from components.export_tables import draw as draw_downloads
 from components.format import Unit
@@ -24,18 +23,7 @@ def figure(rows: Sequence[Row], unit: Unit) -> None:
             config=compare_figure.CONFIG,
             alt=compare_figure.alternative_text(rows, unit),
         )
-        legend.draw(f"{unit} per GPU", _legend(rows, unit))
-
-
-def _legend(rows: Sequence[Row], unit: Unit) -> list[legend.Item]:
-    """Each term once, without a value, in the order of the bars."""
-    items: dict[str, legend.Item] = {}
-    for row in rows:
-        for item in legend.of_bar(row.bar, unit) if row.bar else ():
-            name = "KV needed" if item.name == "KV that fits" else item.name
-            items.setdefault(name, replace(item, name=name, value=""))
-    last = ("Short", "Reserved, unused", "Other processes")
-    return sorted(items.values(), key=lambda item: last.index(item.name) if item.name in last else -1)
+        legend.draw(f"{unit} per GPU", compare_figure.legend_of(rows, unit))
 
 
 def differences(held: Held, rows: Sequence[Row]) -> None:
@@ -67,12 +55,7 @@ def steps(held: Held, rows: Sequence[Row]) -> None:
 
 
 def _chosen(held: Held, rows: Sequence[Row]) -> tuple[Row, Row]:
-    return chosen(held, rows, "baseline", 0), chosen(held, rows, "against", len(rows) - 1)
-
-
-def chosen(held: Held, rows: Sequence[Row], name: str, default: int) -> Row:
-    """The row that the address names, or the default one."""
-    return next((row for row in rows if row.key == held.view.get(name)), rows[default])
+    return chosen(held.view, rows, "baseline", 0), chosen(held.view, rows, "against", len(rows) - 1)
 
 
 def choose(rows: Sequence[Row], name: str, label: str, row: Row) -> None:

@@ -30,7 +30,7 @@ TWO_LINES = {
 
 def waterfall_figure(steps: Waterfall, names: tuple[str, str], unit: Unit) -> dict[str, Any]:
     """`names` are the letters of the two rows. The axis is in `unit`."""
-    bars = _bars(steps, names)
+    bars = bars_of(steps, names)
     ends = [0, *(bar.start / BYTES_IN[unit] for bar in bars), *(bar.end / BYTES_IN[unit] for bar in bars)]
     crowded = LABEL_SHARE * (max(ends) - min(ends))
     return {
@@ -71,7 +71,7 @@ class Bar:
     total: bool = False
 
 
-def _bars(steps: Waterfall, names: tuple[str, str]) -> list[Bar]:
+def bars_of(steps: Waterfall, names: tuple[str, str]) -> list[Bar]:
     word = "Room in" if steps.budgeted else "Need of"
     bars, level = [Bar(f"{word}<br>{names[0]}", 0, steps.before, inks.NEUTRAL, True)], steps.before
     for step in steps.steps:
@@ -125,7 +125,7 @@ def _value(index: int, bar: Bar, unit: Unit, crowded: float) -> dict[str, Any]:
     start, end = bar.start, bar.end
     below = -crowded < max(start, end) / BYTES_IN[unit] < 0
     return {
-        "text": f"<b>{_text(bar, unit)}</b>",
+        "text": f"<b>{step_text(bar, unit)}</b>",
         "x": index,
         "y": (min if below else max)(start, end) / BYTES_IN[unit],
         "yanchor": "top" if below else "bottom",
@@ -135,7 +135,7 @@ def _value(index: int, bar: Bar, unit: Unit, crowded: float) -> dict[str, Any]:
     }
 
 
-def _text(bar: Bar, unit: Unit) -> str:
+def step_text(bar: Bar, unit: Unit) -> str:
     size = bar.end - bar.start
     return three_figures(size / BYTES_IN[unit]) if bar.total else signed_number(size, unit)
 

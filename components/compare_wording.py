@@ -1,7 +1,7 @@
 """The sentences of Compare, with what the user wrote kept from being read as markup."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from components import wording
 from components.compare_pins import NOW
@@ -16,15 +16,15 @@ def literal(text: str) -> str:
     return MARKS.sub(r"\\\1", " ".join(text.split()))
 
 
-def headline(rows: Sequence[Row], unit: Unit) -> str:
-    """3 of 8 fit; E, Gemma-3-27B on 1 × H200, serves most per dollar."""
+def headline(rows: Sequence[Row], unit: Unit, shown: Callable[[str], str] = literal) -> str:
+    """3 of 8 fit; E, Gemma-3-27B on 1 × H200, serves most per dollar. `shown` makes names safe for where it goes."""
     if len(rows) == 1:
         return _alone(rows[0], unit)
     fitting = [row for row in rows if row.report and row.report.verdict.fits]
     if not fitting:
         return f"None of {len(rows):,} {_closest(rows, unit)}".rstrip()
     count = f"All {len(rows):,} fit" if len(fitting) == len(rows) else f"{len(fitting):,} of {len(rows):,} fit"
-    return f"{count}{_best(fitting)}"
+    return f"{count}{_best(fitting, shown)}"
 
 
 def _alone(row: Row, unit: Unit) -> str:
@@ -45,7 +45,7 @@ def _closest(rows: Sequence[Row], unit: Unit) -> str:
     return f"fit; {key} is short by least, {amount(size, unit)} per GPU"
 
 
-def _best(fitting: Sequence[Row]) -> str:
+def _best(fitting: Sequence[Row], shown: Callable[[str], str]) -> str:
     """Rows under different loads are not ranked: their counts mean different things."""
     ranked = [row for row in fitting if row.most]
     if len(ranked) < 2 or Varied.among([row.report for row in ranked if row.report]).load:
@@ -53,9 +53,9 @@ def _best(fitting: Sequence[Row]) -> str:
     priced = [row for row in ranked if row.usd]
     if len(priced) == len(ranked):
         best = max(ranked, key=lambda row: (row.most or 0) / (row.usd or 1))
-        return f"; {best.key}, {literal(best.label)}, serves most per dollar"
+        return f"; {best.key}, {shown(best.label)}, serves most per dollar"
     best = max(ranked, key=lambda row: row.most or 0)
-    return f"; {best.key}, {literal(best.label)}, serves most"
+    return f"; {best.key}, {shown(best.label)}, serves most"
 
 
 def how_sure(rows: Sequence[Row]) -> str:

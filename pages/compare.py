@@ -36,7 +36,7 @@ own_prices, unread = read_prices(held.view.get("prices", ""))
 rows = rows_of(held, own_prices)
 publish(held)
 outcome = solve(held.values, held.config_text)
-draw_share(held, outcome, line=scenario_line(rows), pin="Add current", icon=":material/add:")
+draw_share(held, outcome, line=scenario_line(rows), rows=rows, pin="Add current", icon=":material/add:")
 for complaint in [*held.complaints, *([unread] if unread else [])]:
     st.caption(f":orange[:material/link_off:] {complaint}")
 if outcome.fault and not held.pins:
