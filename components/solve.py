@@ -34,9 +34,13 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An answer. With a fault, `planned` and `report` are those of the same scenario without the fields at fault."""
+    """An answer. With a fault, `planned` and `report` are those of the same scenario without the fields at fault.
+
+    `asked` is the Scenario that was planned, its defaults left open.
+    """
 
     spec: ModelSpec | None = None
+    asked: Scenario | None = None
     accelerator: Accelerator | None = None
     planned: EnginePlan | None = None
     report: Report | None = None
@@ -90,7 +94,7 @@ def _answered(values: dict[str, Any], outcome: Outcome) -> Outcome:
     accelerator = find_accelerator(scenario.accelerator)
     assert outcome.spec is not None
     planned = plan(scenario, outcome.spec, accelerator)
-    return replace(outcome, accelerator=accelerator, planned=planned, report=report_of(planned))
+    return replace(outcome, asked=scenario, accelerator=accelerator, planned=planned, report=report_of(planned))
 
 
 def _check_sizes(values: Mapping[str, Any]) -> None:

@@ -19,12 +19,14 @@ from components.frame import enter
 from components.layer_kinds import headline
 from components.metrics import draw as draw_metrics
 from components.remarks import draw as draw_remarks
+from components.remedies import draw as draw_remedies
 from components.scenario_state import Held, open_state, publish
 from components.segments import bar_of
 from components.share import draw as draw_share
 from components.solve import OWN_CONFIG, Outcome, solve
 from components.trouble import draw as draw_trouble
 from sizing.engines.plan import EnginePlan
+from sizing.remedies import remedies
 from sizing.report import Report
 
 
@@ -45,15 +47,12 @@ def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) ->
         legend.draw(wording.bar_lead(report.scenario, held.units), legend.of_bar(bar, held.units))
 
 
-def lengths(held: Held, planned: EnginePlan, report: Report) -> None:
-    """What one request keeps, beside what many requests of several lengths take."""
+def ways(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
+    """What to change, beside what requests of several lengths take."""
+    assert outcome.asked is not None
     with st.grid(2, min_column_width=370, gap=("small", "large")):
         with st.container():
-            where = " on each GPU" if report.scenario.placement.gpus > 1 else ""
-            st.header(f"What one request keeps{where}", anchor=False)
-            rows = wording.kept_rows(planned, held.units)
-            plain_table.draw(["Of one request", "Kept"], rows, numbers=[1])
-            st.caption(wording.answers_line(report))
+            draw_remedies(remedies(outcome.asked, planned, outcome.accelerator), report, held.units)
         with st.container():
             known = report.per_gpu.available_kv_bytes is not None
             st.header("KV pool used, by length and load" if known else "KV needed, by length and load", anchor=False)
@@ -113,6 +112,6 @@ if outcome.fault:
 if outcome.planned and outcome.report:
     if not outcome.fault:
         answer(held, outcome, outcome.planned, outcome.report)
-    lengths(held, outcome.planned, outcome.report)
+    ways(held, outcome, outcome.planned, outcome.report)
     layers(held, outcome.planned)
     details(held, outcome, outcome.planned, outcome.report)

@@ -124,7 +124,7 @@ def check_placement(spec: ModelSpec, placement: Placement) -> None:
     for field, name, count, may_copy in _divided_counts(spec):
         if count % ranks and not (may_copy and ranks % count == 0):
             works = [n for n in range(1, 65) if all(_divides(c, n, copy) for _, _, c, copy in _divided_counts(spec))]
-            listed = ", ".join(str(n) for n in works)
+            listed = " and ".join(filter(None, [", ".join(map(str, works[:-1])), str(works[-1])]))
             raise PlacementError(
                 field,
                 f"This model has {count} {name}, which {ranks} GPUs cannot share evenly. "

@@ -116,7 +116,8 @@ def _by_requests(remedy: Remedy) -> tuple[bool, int, int]:
 
 
 def _rank(tried: Tried) -> tuple[bool, int, int]:
-    return tried.left < 0, KINDS.index(tried.kind), -tried.left
+    """Those that fit by what is easiest to change, the others by how much they help."""
+    return tried.left < 0, KINDS.index(tried.kind) if tried.left >= 0 else 0, -tried.left
 
 
 def _remedy(tried: Tried, left: int) -> Remedy:
