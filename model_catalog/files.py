@@ -4,6 +4,7 @@ from pathlib import Path
 
 from model_catalog.config_text import LONGEST_TEXT, parse_config_text
 from model_catalog.fields import ConfigError
+from model_catalog.gguf_file import read_gguf
 from model_catalog.importers import read_config
 from model_catalog.spec import ModelSpec
 
@@ -19,7 +20,7 @@ def read_file(path: Path) -> ModelSpec:
     if path.is_dir():
         path = _inside(path)
     if path.suffix == ".gguf":
-        raise ConfigError("model", f"{path} is a GGUF file; GGUF files are not read yet. Give its config.json instead.")
+        return read_gguf(path)
     return read_config(parse_config_text(_text(path)))
 
 

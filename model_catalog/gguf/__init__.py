@@ -1,0 +1,1 @@
+"""GGUF files: their header, and a ModelSpec from it."""
