@@ -23,6 +23,8 @@ def headline(rows: Sequence[Row], unit: Unit, shown: Callable[[str], str] = lite
     fitting = [row for row in rows if row.report and row.report.verdict.fits]
     if not fitting:
         return f"None of {len(rows):,} {_closest(rows, unit)}".rstrip()
+    if len(fitting) == 1:
+        return f"1 of {len(rows):,} fits: {fitting[0].key}, {shown(fitting[0].label)}"
     count = f"All {len(rows):,} fit" if len(fitting) == len(rows) else f"{len(fitting):,} of {len(rows):,} fit"
     return f"{count}{_best(fitting, shown)}"
 
@@ -84,4 +86,4 @@ def result(row: Row, unit: Unit) -> tuple[str, str]:
 
 
 def called(key: str) -> str:
-    return "the scenario of now" if key == NOW else key
+    return "the form's scenario" if key == NOW else key

@@ -28,7 +28,7 @@ def draw(held: Held, outcome: Outcome, rows: Sequence[Row]) -> None:
     for sentence in left_out(held, link):
         st.caption(sentence)
     _downloads(held, outcome, rows, link)
-    st.caption("The same answer on a command line")
+    st.caption("The form's scenario on a command line")
     st.code(command(held.values), language="bash", wrap_lines=True)
     st.file_uploader("Open a saved file", type=["json"], key=OPENED, on_change=open_file, max_upload_size=2)
 
