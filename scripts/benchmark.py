@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable
 from functools import partial
 from statistics import median
+from typing import Any
 
 import numpy as np
 
+from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from sizing.costs import model_cost
 from sizing.engines import minimum
+from sizing.map import bands_of, cells, frontier
 from sizing.scenario import make_scenario
 
 CELLS = 1000
@@ -80,8 +83,37 @@ def json_lines(count: int = 300) -> None:
     print(f"{'scenarios a second through --jsonl':<58}{count / (time.perf_counter() - start):>10.0f}      aim ≥ 20")
 
 
+def map_with_overlays() -> None:
+    """A map of 400 × 400 cells with six overlays: plans, frontiers of all seven and every cell of the scenario's."""
+    overlays: list[dict[str, Any]] = [
+        {},
+        {"kv_dtype": "fp8"},
+        {"weights": "fp8"},
+        {"tensor_parallel": 2},
+        {"accelerator": "b200-sxm"},
+        {"engine": "sglang"},
+        {"engine": "llama.cpp"},
+    ]
+    own = {"engine": "vllm", "accelerator": "h200-sxm-141gb"}
+
+    def survey(model: str) -> None:
+        spec = find_entry(model).spec
+        lengths = np.geomspace(512, 262_144, 400).astype(np.int64).tolist()
+        for overlay in overlays:
+            scenario = make_scenario({"model": model, **own, **overlay})
+            bands = bands_of(scenario, spec, get_accelerator(str(scenario.accelerator)), lengths)
+            frontier(bands, 4096)
+            if not overlay:
+                cells(bands, lengths, range(1, 401))
+
+    for model in (WINDOWED, HYBRID):
+        seconds = timed(partial(survey, model))
+        print(f"{f'400 × 400 cells, six overlays, {model}':<75}{seconds * 1e3:>7.1f} ms   aim < 100 ms")
+
+
 def main() -> None:
     million_cells()
+    map_with_overlays()
     cold_command_line()
     json_lines()
 

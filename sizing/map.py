@@ -7,6 +7,7 @@ older releases budget for) the map is made of several Bands.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,8 @@ def most_sequences_at(bands: Sequence[Band], tokens: Sequence[int], most: int = 
 
 def _most_sequences(planned: EnginePlan, lengths: Counts, most: int) -> Counts:
     replicas = planned.scenario.data_parallel
-    shares = _greatest(lambda share: _holds(planned, lengths, share), len(lengths), -(-most // replicas))
+    none = np.zeros_like(lengths)
+    shares = _greatest(partial(_holds, planned, lengths), none, -(-most // replicas))
     return np.asarray(np.minimum(shares * replicas, most))
 
 
@@ -135,7 +137,8 @@ def longest_contexts_at(band: Band, batch: Counts) -> Counts:
     """For each batch the longest length within the band that fits; `first` − 1 where not even its first does."""
     share = -(-batch // band.planned.scenario.data_parallel)
     extra = band.first - 1
-    return extra + _greatest(lambda more: _holds(band.planned, extra + more, share), len(share), band.last - extra)
+    none = np.zeros_like(share)
+    return extra + _greatest(lambda more: _holds(band.planned, extra + more, share), none, band.last - extra)
 
 
 def _holds(planned: EnginePlan, tokens: Counts, share: Counts) -> NDArray[np.bool_]:
@@ -146,14 +149,13 @@ def _holds(planned: EnginePlan, tokens: Counts, share: Counts) -> NDArray[np.boo
     return held
 
 
-def _greatest(fits: Callable[[Counts], NDArray[np.bool_]], size: int, most: int) -> Counts:
-    """For each of `size` elements the greatest n of 0 … `most` that fits.
+def _greatest(fits: Callable[[Counts], NDArray[np.bool_]], start: Counts, most: int) -> Counts:
+    """For each element of `start`, which fits or is 0, the greatest n up to `most` that fits.
 
     Doubling first, so that nothing much larger than what fits is ever asked and no product overflows.
     """
-    good = np.zeros(size, dtype=np.int64)
-    tried = np.full(size, min(1, most), dtype=np.int64)
-    growing = np.ones(size, dtype=np.bool_)
+    good, tried = start, np.clip(2 * start, min(1, most), most)
+    growing = np.ones(len(start), dtype=np.bool_)
     while growing.any():
         fit = fits(tried) & growing
         good = np.where(fit, tried, good)
@@ -192,9 +194,13 @@ def frontier(bands: Sequence[Band], top_batch: int) -> Frontier:
 
 
 def _corners(band: Band, shares: Counts) -> Iterator[tuple[int, int]]:
-    """The longest lengths of these batches of a replica, ascending, each with the most sequences of it."""
+    """The longest lengths of these batches of a replica and of the most that fit, each with the most of its length."""
+    planned, replicas = band.planned, band.planned.scenario.data_parallel
     (most,) = most_sequences_at([band], [band.first]).tolist()
-    batches = shares * band.planned.scenario.data_parallel
-    lengths = np.union1d(longest_contexts_at(band, batches[batches <= most]), [band.first])
-    largest = most_sequences_at([band], lengths.tolist())
-    return ((length, batch) for length, batch in zip(lengths.tolist(), largest.tolist(), strict=True) if batch)
+    if not most:
+        return
+    asked = np.union1d(shares[shares * replicas <= most], [most // replicas])
+    lengths, places = np.unique(longest_contexts_at(band, asked * replicas), return_index=True)
+    fits = partial(_holds, planned, lengths)
+    largest = _greatest(fits, asked[places], LARGEST_BATCH // replicas) * replicas
+    yield from zip(lengths.tolist(), largest.tolist(), strict=True)

@@ -104,7 +104,7 @@ def test_a_corner_fits_and_its_neighbours_do_not(engine: str, which: tuple[str, 
     tokens, batch = corners.tokens[index], corners.batch[index]
     assert says(engine, *which, tokens, batch)
     assert not says(engine, *which, tokens, batch + 1)
-    if all(tokens not in (band.first, band.last) for band in bands):
+    if all(tokens != band.last for band in bands):
         assert not says(engine, *which, tokens + 1, batch)
 
 
