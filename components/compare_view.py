@@ -8,9 +8,9 @@ from components import compare_figure, compare_table, compare_waterfall, legend
 from components.compare_rows import Row, chosen
 from components.compare_wording import called
 from components.export_tables import draw as draw_downloads
+from components.form import seeded
 from components.format import Unit
 from components.memory_bar import CONFIG as NO_MODE_BAR
-from components.scenario_form import seeded
 from components.scenario_state import HELD, WIDGET, Held, moved
 from sizing.comparison import waterfall
 

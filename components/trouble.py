@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from components import choices, wording
-from components.scenario_form import Slots
+from components.form import Slots
 from components.scenario_state import Held, apply
 from components.solve import Outcome, working_tensor_parallel
 from components.url_state import ARRIVAL, DEFAULTS

@@ -13,17 +13,18 @@ from components import (
     terms_table,
     wording,
 )
-from components.command import command
+from components.commands import draw as draw_commands
 from components.formula import formula_lines
 from components.frame import enter
 from components.layer_kinds import headline
+from components.limits import draw as draw_limits
 from components.metrics import draw as draw_metrics
 from components.remarks import draw as draw_remarks
 from components.remedies import draw as draw_remedies
 from components.scenario_state import Held, open_state, publish
 from components.segments import bar_of
 from components.share import draw as draw_share
-from components.solve import OWN_CONFIG, Outcome, solve
+from components.solve import Outcome, solve
 from components.trouble import draw as draw_trouble
 from sizing.engines.plan import EnginePlan
 from sizing.remedies import remedies
@@ -73,8 +74,8 @@ def layers(held: Held, planned: EnginePlan) -> None:
 
 def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
     """Only the open tab is drawn."""
-    names = ["Terms", "Formula", "Start-up log", "Command line"]
-    terms, formula, log, command_line = st.tabs(names, key="details", on_change="rerun")
+    names = ["Terms", "Formula", "Limits", "Start-up log", "Command"]
+    terms, formula, limits, log, start = st.tabs(names, key="details", on_change="rerun")
     if terms.open:
         with terms:
             cells = terms_table.rows(planned.spec, report, outcome.accelerator)
@@ -86,17 +87,23 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -
             lines = formula_lines(planned)
             formula_view.draw(lines)
             st.caption(wording.formula_line(lines, report))
+            plain_table.draw(["Of one request", kept_on(report)], wording.kept_rows(planned, held.units), numbers=[1])
+    if limits.open:
+        with limits:
+            draw_limits(outcome)
     if log.open:
         with log:
             if report.log.lines:
                 st.code("\n".join(report.log.lines), language=None, wrap_lines=True)
             else:
                 st.caption("This engine prints nothing about its cache at start-up.")
-    if command_line.open:
-        with command_line:
-            st.code(command(held.values), language="bash", wrap_lines=True)
-            if held.values["model"] == OWN_CONFIG:
-                st.caption("Save your config as config.json beside the command.")
+    if start.open:
+        with start:
+            draw_commands(held, outcome, planned)
+
+
+def kept_on(report: Report) -> str:
+    return "Kept on each GPU" if report.scenario.placement.gpus > 1 else "Kept"
 
 
 enter("pages/plan.py")

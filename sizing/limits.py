@@ -13,13 +13,13 @@ from sizing.capacity import greatest
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan
 from sizing.engines.words import OPTIONS
-from sizing.levers.hardware import GPUS_OF_A_NODE, memory
+from sizing.levers.hardware import GPUS_OF_A_NODE, alike, memory
 from sizing.placement import PlacementError
 from sizing.room import fullest_load
 from sizing.scenario import Scenario, ScenarioError, make_scenario
 
 LARGEST_HUNDREDTH = 99
-USUAL_VENDOR = "NVIDIA"
+USUAL_CARD = "h100-sxm5-80gb"  # where none is named
 ONE_REPLICA = {"data_parallel": 1, "dp_attention": False, "decode_context_parallel": 1}
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -76,10 +76,13 @@ def least_fraction(asked: Scenario, spec: ModelSpec) -> float | None:
 
 
 def smallest_card(asked: Scenario, spec: ModelSpec) -> Accelerator | None:
-    """The released accelerator with the least memory that holds the load on as many GPUs; the vendor stays."""
-    vendor = get_accelerator(asked.accelerator).vendor if asked.accelerator else USUAL_VENDOR
-    cards = (card for card in all_accelerators() if card.vendor == vendor and card.release_year is not None)
-    for card in sorted(cards, key=memory):
+    """The released accelerator with the least memory that holds the load on as many GPUs.
+
+    The vendor stays, and so does unified memory or memory of the card's own.
+    """
+    current = get_accelerator(asked.accelerator or USUAL_CARD)
+    cards = [card for card in all_accelerators() if card.release_year is not None]
+    for card in sorted((card for card in cards if alike(card, current)), key=memory):
         if _holds(_planned(asked, spec, {"accelerator": card.id, "total_memory_bytes": None})):
             return card
     return None

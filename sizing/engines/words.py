@@ -20,12 +20,14 @@ class Option:
     off: str = ""
 
 
-_SHARE = MappingProxyType({"memory_fraction": Option("share of memory used")})
+_WITHOUT_SETTINGS = MappingProxyType(
+    {"memory_fraction": Option("share of memory used"), "max_model_len": Option("longest request accepted")}
+)
 
 OPTIONS = MappingProxyType(
     {
-        "minimum": _SHARE,
-        "transformers": _SHARE,
+        "minimum": _WITHOUT_SETTINGS,
+        "transformers": _WITHOUT_SETTINGS,
         "vllm": MappingProxyType(
             {
                 "memory_fraction": Option("gpu_memory_utilization", "--gpu-memory-utilization"),

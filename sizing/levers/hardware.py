@@ -67,16 +67,20 @@ def larger_cards(accelerator: Accelerator) -> list[Accelerator]:
 
 
 def _alternatives(accelerator: Accelerator) -> Sequence[Accelerator]:
-    kinds = KINDS if accelerator.kind in KINDS else (accelerator.kind,)
     capability = accelerator.compute_capability or (0, 0)
     return [
         card
         for card in all_accelerators()
-        if card.vendor == accelerator.vendor
-        and card.kind in kinds
+        if alike(card, accelerator)
         and card.release_year is not None
         and (card.compute_capability or (0, 0)) >= capability
     ]
+
+
+def alike(card: Accelerator, accelerator: Accelerator) -> bool:
+    """Of one vendor, and both cards or both not."""
+    kinds = KINDS if accelerator.kind in KINDS else (accelerator.kind,)
+    return card.vendor == accelerator.vendor and card.kind in kinds
 
 
 def _unlike(card: Accelerator, accelerator: Accelerator) -> tuple[int, bool]:

@@ -97,7 +97,7 @@ def test_the_course_example_with_both_units() -> None:
     app = opened(model="meta-llama/Meta-Llama-3-70B-Instruct", context_length=8192, batch_size=8, engine="minimum")
     app.session_state["details"] = "Formula"
     ran(app)
-    shown = app.get("html")[-1].proto.body
+    shown = app.get("html")[-2].proto.body
     assert "21,474,836,480 B = 20.00 GiB = 21.47 GB" in shown
     for factor in (">80<", ">2<", ">8<", ">128<", ">8,192<"):
         assert factor in shown

@@ -1,0 +1,136 @@
+"""The engine's own settings, in its own words; what it would choose by itself stands in the empty fields."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from components.form import Form, seeded
+from components.scenario_state import WIDGET, Held, moved
+from components.solve import solve
+from sizing.engines import ENGINES
+from sizing.engines.words import ENGINE_FIELDS, OPTIONS, Option
+from sizing.scenario import LONGEST_CONTEXT, Scenario
+
+FRACTIONS = ("memory_fraction", "swa_full_tokens_ratio")
+SIZES = ("cpu_offload_bytes",)
+SWITCHES = (
+    "enforce_eager",
+    "prefix_caching",
+    "hybrid_kv_cache_manager",
+    "kv_unified",
+    "flash_attention",
+    "swa_full",
+)
+DRAFTS: Mapping[str, Sequence[str]] = {
+    "vllm": ("mtp", "eagle", "eagle3", "ngram"),
+    "sglang": ("nextn", "eagle", "eagle3", "ngram"),
+    "llama.cpp": ("mtp",),
+    "tensorrt-llm": ("mtp", "eagle3", "ngram"),
+}
+ADAPTERS = ("vllm",)
+DEFAULT = ""
+
+
+def draw(form: Form) -> None:
+    engine = form.get("engine")
+    own = own_defaults(form.held)
+    st.caption(ENGINES[engine].label)
+    for name, option in OPTIONS[engine].items():
+        _control(form, name, option, getattr(own, name, None))
+    if engine in DRAFTS:
+        _draft(form, DRAFTS[engine])
+    if engine in ADAPTERS:
+        _adapters(form)
+
+
+def own_defaults(held: Held) -> Scenario | None:
+    """The scenario as the engine resolves it where none of its settings is given."""
+    values = {name: value for name, value in held.values.items() if name not in ENGINE_FIELDS}
+    planned = solve(values, held.config_text).planned
+    return planned.scenario if planned else None
+
+
+def _control(form: Form, name: str, option: Option, own: Any) -> None:
+    if name in SWITCHES:
+        _switch(form, name, option.word, own)
+    elif name in FRACTIONS:
+        _fraction(form, name, option.word, own)
+    elif name in SIZES:
+        form.size(name, option.word)
+    else:
+        least = 0 if name == "gpu_layers" else 1
+        form.whole(name, option.word, least=least, most=LONGEST_CONTEXT, placeholder=_shown(own))
+
+
+def _shown(own: Any) -> str:
+    if own is None:
+        return "the engine's own"
+    return f"{own:,}" if isinstance(own, int) else f"{own:.3g}"
+
+
+def _fraction(form: Form, name: str, label: str, own: Any) -> None:
+    seeded(name, form.held.values.get(name))
+    value = st.number_input(
+        label,
+        min_value=0.0,
+        max_value=1.0,
+        step=0.01,
+        value=None,
+        placeholder=_shown(own),
+        key=WIDGET + name,
+        on_change=moved,
+    )
+    form.put(name, value)
+    form.slot(name)
+
+
+def _switch(form: Form, name: str, label: str, own: Any) -> None:
+    usual = "Default" if own is None else f"Default: {'on' if own else 'off'}"
+    labels = {DEFAULT: usual, "on": "On", "off": "Off"}
+    held = form.held.values.get(name)
+    shown = DEFAULT if held is None else "on" if held else "off"
+    value = form.choose(name, label, list(labels), shown, format_func=labels.get)
+    form.put(name, None if value == DEFAULT else value == "on")
+    form.slot(name)
+
+
+def _draft(form: Form, methods: Sequence[str]) -> None:
+    held = form.held.values.get("speculative")
+    shown = held["method"] if isinstance(held, Mapping) else DEFAULT
+    left, right = st.columns([1.35, 1], gap="small")
+    with left:
+        method = form.choose(
+            "draft_method",
+            "Speculation",
+            [DEFAULT, *methods],
+            shown,
+            format_func=lambda name: name or "None",
+        )
+    given = dict(held) if isinstance(held, Mapping) and held.get("method") == method else {"method": method}
+    if method == DEFAULT:
+        form.put("speculative", None)
+    else:
+        with right:
+            given["tokens"] = _count("draft_tokens", "Its tokens", given.get("tokens", 1))
+        form.put("speculative", given)
+    form.slot("speculative")
+
+
+def _adapters(form: Form) -> None:
+    held = form.held.values.get("lora")
+    left, right = st.columns([1.35, 1], gap="small")
+    with left:
+        slots = _count("lora_slots", "LoRA slots", held["max_loras"] if isinstance(held, Mapping) else 0, least=0)
+    if slots:
+        with right:
+            rank = _count("lora_rank", "Rank", held["rank"] if isinstance(held, Mapping) else 16)
+        form.put("lora", {"max_loras": slots, "rank": rank})
+    else:
+        form.put("lora", None)
+    form.slot("lora")
+
+
+def _count(key: str, label: str, value: int, least: int = 1) -> int:
+    seeded(key, value)
+    return int(st.number_input(label, min_value=least, max_value=4096, step=1, key=WIDGET + key, on_change=moved))

@@ -1,0 +1,88 @@
+"""Controls of the scenario: each starts from the scenario's value, keeps its own, and has a place for its fault."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from components import choices
+from components.format import parse_size, size_entry
+from components.scenario_state import WIDGET, Held, moved
+
+MOST_RANKS = 4096
+Slots = dict[str, DeltaGenerator]
+
+
+class Form:
+    """Draws controls that share three things: a key, the scenario they start from, and a place for what is wrong."""
+
+    def __init__(self, held: Held) -> None:
+        self.held = held
+        self.slots: Slots = {}
+
+    def get(self, name: str, default: Any = None) -> Any:
+        value = self.held.values.get(name)
+        return default if value is None else value
+
+    def put(self, name: str, value: Any) -> None:
+        self.held.values[name] = value
+
+    def slot(self, name: str) -> None:
+        """Reserve the place under a control where its fault is told."""
+        self.slots[name] = st.empty()
+
+    def choose(self, key: str, label: str, options: Sequence[Any], value: Any, **more: Any) -> Any:
+        """A select box that also holds a value from outside its list."""
+        listed = choices.with_current(options, seeded(key, value))
+        return st.selectbox(label, listed, key=WIDGET + key, on_change=moved, **more)
+
+    def whole(self, name: str, label: str, *, least: int = 1, most: int = MOST_RANKS, **more: Any) -> None:
+        """A whole number, exact; empty is the field's default."""
+        seeded(name, self.held.values.get(name))
+        value = st.number_input(
+            label,
+            min_value=least,
+            max_value=most,
+            step=1,
+            value=None,
+            key=WIDGET + name,
+            on_change=moved,
+            **more,
+        )
+        self.put(name, value)
+        self.slot(name)
+
+    def size(self, name: str, label: str, **more: Any) -> None:
+        """A size with its unit as text. What cannot be read is kept as it was typed."""
+        held = self.held.values.get(name)
+        seeded(name, size_entry(held) if isinstance(held, int) and held else held or "")
+        text = st.text_input(label, key=WIDGET + name, on_change=moved, placeholder="such as 24 GiB", **more)
+        self.put(name, size_or_text(text))
+        self.slot(name)
+
+
+def seeded(key: str, value: Any) -> Any:
+    """Give a control its first value; later its own value stays. Returns the value it will show."""
+    return st.session_state.setdefault(WIDGET + key, value)
+
+
+def size_or_text(text: str) -> int | str | None:
+    if not text.strip():
+        return None
+    try:
+        return parse_size(text)
+    except ValueError:
+        return text
+
+
+def pair(
+    form: Form, name: str, labels: dict[str, str], options: Sequence[str], format_func: Callable[[Any], str]
+) -> None:
+    """Two formats beside each other, the parts of one field."""
+    held = form.get(name)
+    chosen = {}
+    for column, (part, label) in zip(st.columns(2, gap="small"), labels.items(), strict=True):
+        with column:
+            chosen[part] = form.choose(f"{name}_{part}", label, options, held[part], format_func=format_func)
+    form.put(name, chosen)
