@@ -1,0 +1,135 @@
+"""Plan with each engine: its settings, its remedies, its command, all through Streamlit's own test runner."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from sizing.engines import ENGINES
+from sizing.engines.words import OPTIONS
+from tests.pages.test_plan import figures, headline, opened, query, ran, said
+
+GEMMA = {"model": "google/gemma-3-27b-it", "context_length": 32_768}
+
+
+def with_settings(**query_: object) -> AppTest:
+    app = opened(**query_)
+    app.session_state["settings"] = True
+    return ran(app)
+
+
+def remedies(app: AppTest) -> list[str]:
+    return [button.label for button in app.button if (button.key or "").startswith("remedy_")]
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_every_engine_names_its_settings_and_what_it_would_choose(engine: str) -> None:
+    app = with_settings(engine=engine)
+    drawn = {widget.label for kind in (app.number_input, app.selectbox, app.text_input) for widget in kind}
+    assert {option.word for option in OPTIONS[engine].values()} <= drawn
+
+
+def test_the_defaults_stand_in_the_empty_fields() -> None:
+    """vLLM 0.33 on an H100: 0.92 of the memory, 1,024 sequences, 8,192 tokens at once (ENGINE_MEMORY 10)."""
+    app = with_settings()
+    shown = {widget.label: widget.placeholder for widget in app.number_input}
+    assert shown["gpu_memory_utilization"] == "0.92"
+    assert (shown["max_num_seqs"], shown["max_num_batched_tokens"]) == ("1,024", "8,192")
+    older = {widget.label: widget.placeholder for widget in with_settings(engine_version="0.9.2").number_input}
+    assert older["gpu_memory_utilization"] == "0.9"
+
+
+@pytest.mark.parametrize(
+    ("engine", "field", "value"),
+    [
+        ("vllm", "max_num_batched_tokens", 2048),
+        ("vllm", "max_model_len", 16_384),
+        ("sglang", "chunked_prefill_size", 2048),
+        ("sglang", "memory_fraction", 0.7),
+        ("llama.cpp", "gpu_layers", 10),
+        ("llama.cpp", "ubatch_size", 128),
+        ("tensorrt-llm", "memory_fraction", 0.7),
+    ],
+)
+def test_a_setting_is_answered_and_in_the_address(engine: str, field: str, value: float) -> None:
+    app = with_settings(engine=engine)
+    app.session_state["details"] = "Command"
+    before = ran(app).code[-1].value
+    ran(app.number_input(key=f"form_{field}").set_value(value))
+    assert query(app, field) == str(value)
+    assert app.code[-1].value != before
+
+
+def test_switches_have_a_default_and_two_positions() -> None:
+    app = with_settings()
+    ran(app.selectbox(key="form_enforce_eager").set_value("on"))
+    assert query(app, "enforce_eager") == "true"
+    ran(app.selectbox(key="form_enforce_eager").set_value(""))
+    assert "enforce_eager" not in app.query_params
+
+
+def test_drafts_and_adapters() -> None:
+    app = with_settings()
+    ran(app.selectbox(key="form_draft_method").set_value("ngram"))
+    ran(app.number_input(key="form_draft_tokens").set_value(4))
+    assert (query(app, "speculative.method"), query(app, "speculative.tokens")) == ("ngram", "4")
+    ran(app.number_input(key="form_lora_slots").set_value(2))
+    assert (query(app, "lora.max_loras"), query(app, "lora.rank")) == ("2", "16")
+
+
+def test_settings_of_one_engine_are_left_behind_by_the_next() -> None:
+    app = opened(enforce_eager="true", max_num_seqs=64, engine_version="0.12")
+    ran(app.selectbox(key="form_engine").set_value("llama.cpp"))
+    assert "requests of 8,192 tokens" in headline(app)
+    assert "enforce_eager" not in app.query_params
+    assert "engine_version" not in app.query_params
+    assert query(app, "max_num_seqs") == "64"
+
+
+def test_any_release_may_be_named() -> None:
+    app = opened(engine_version="0.10.1rc1")
+    assert app.selectbox(key="form_version_vllm").value == "0.10.1rc1"
+    assert "vLLM 0.10.1rc1" in said(app)
+    ran(app.selectbox(key="form_version_vllm").set_value("0.8"))
+    assert query(app, "engine_version") == "0.8"
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_a_remedy_that_fits_makes_it_fit_when_it_is_clicked(engine: str) -> None:
+    app = opened(engine=engine, **GEMMA)
+    assert "Short by" in headline(app)
+    assert remedies(app)
+    ran(app.button(key="remedy_0").click())
+    assert "Fits" in headline(app) or "Tight" in headline(app)
+    assert any(name in app.query_params for name in ("weights", "kv_dtype", "context_length", "gpu_layers"))
+
+
+def test_room_for_more_is_by_requests() -> None:
+    app = opened()
+    assert remedies(app)[0] == "2 GPUs, TP 2"
+    before = int(figures(app)["Max requests"])
+    ran(app.button(key="remedy_0").click())
+    assert int(figures(app)["Max requests"]) > 2 * before  # the weights are shared out, and the pools add up
+
+
+def test_without_memory_there_is_nothing_to_change() -> None:
+    app = opened(accelerator="")
+    assert remedies(app) == []
+    assert "once a memory size is known" in said(app)
+
+
+def test_the_command_tab_starts_the_engine_and_repeats_the_answer() -> None:
+    app = opened(tensor_parallel=2)
+    app.session_state["details"] = "Command"
+    shown = [code.value for code in ran(app).code][-2:]
+    assert shown[0].startswith("vllm serve meta-llama/Llama-3.1-8B-Instruct")
+    assert "--tensor-parallel-size 2" in shown[0]
+    assert shown[1].startswith("python -m sizing")
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_limits_of_every_engine(engine: str) -> None:
+    app = opened(engine=engine)
+    app.session_state["details"] = "Limits"
+    table = ran(app).get("html")[-1].proto.body
+    assert "Smallest accelerator" in table
+    assert "Fewest GPUs" in table
+    assert ("Largest" in table) == ("max_model_len" in OPTIONS[engine])
