@@ -4,13 +4,14 @@ Exit code 0 where every line gave a Report, 1 where some line was an error, 2 fo
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from sizing.answer import answer, error_of
 from sizing.scenario import Scenario
 
 LONGEST_LINE = 1_000_000
+BYTE_ORDER_MARK = "\ufeff"
 USAGE = """usage: python -m sizing --model ID [--FIELD VALUE ...]
        python -m sizing --jsonl < scenarios.jsonl > reports.jsonl
 
@@ -37,23 +38,36 @@ def main(arguments: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO
         print(f"{error}\n\n{USAGE}", file=stderr)
         return 2
     result = answer(values)
-    print(json.dumps(result, indent=2), file=stdout)
+    print(json.dumps(result, indent=2), file=stdout, flush=True)
     return 1 if "error" in result else 0
 
 
-def _answer_lines(lines: Iterable[str], stdout: TextIO) -> int:
+def _answer_lines(stdin: TextIO, stdout: TextIO) -> int:
     failed = False
-    for line in lines:
-        if line.strip():
-            result = _answer_line(line)
-            failed = failed or "error" in result
-            print(json.dumps(result), file=stdout, flush=True)
+    for line in _lines(stdin):
+        result = _answer_line(line)
+        failed = failed or "error" in result
+        print(json.dumps(result), file=stdout, flush=True)
     return int(failed)
+
+
+def _lines(stdin: TextIO) -> Iterator[str]:
+    """The lines that are not blank; of one that is longer than LONGEST_LINE only the start is kept in memory."""
+    while line := stdin.readline(LONGEST_LINE + 1):
+        rest = line if line.strip() else ""
+        while len(rest) > LONGEST_LINE and not rest.endswith("\n"):
+            rest = stdin.readline(LONGEST_LINE + 1)
+        if line.strip():
+            yield line.removeprefix(BYTE_ORDER_MARK)
 
 
 def _answer_line(line: str) -> dict[str, Any]:
     if len(line) > LONGEST_LINE:
         return error_of("", f"The line is longer than {LONGEST_LINE:,} characters.")
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return error_of("", "The line is not text in UTF-8.")
     try:
         values = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -72,13 +86,13 @@ def values_of(arguments: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     rest = list(arguments)
     while rest:
-        flag, _, attached = rest.pop(0).partition("=")
+        flag, equals, attached = rest.pop(0).partition("=")
         field = flag[2:].replace("-", "_")
         if not flag.startswith("--") or field not in Scenario.model_fields:
             raise UsageError(f'"{flag}" is not a flag that is known here.')
         if field in values:
             raise UsageError(f"{flag} is given twice.")
-        if attached:
+        if equals:
             values[field] = _value(field, attached)
         elif rest and not rest[0].startswith("--"):
             values[field] = _value(field, rest.pop(0))

@@ -3,12 +3,14 @@
 from collections import Counter
 
 from sizing.cache import CacheCost, Growth, times, total
-from sizing.costs import model_cost, stage_costs
+from sizing.costs import stage_costs
 from sizing.engines import minimum
 from sizing.engines.plan import Contents, EnginePlan, RankCache
+from sizing.logical import logical_cost, logical_cost_as_kept
 from sizing.report import Difference
 
 ORDER = (
+    "cache format",
     "replication",
     "windows kept at full length",
     "window slack",
@@ -30,12 +32,14 @@ ORDER = (
 def differences(planned: EnginePlan, batches: list[int]) -> tuple[Difference, ...]:
     """Items that add up to reserved − logical of context_length × batch_size over all GPUs; none that are zero.
 
-    `batches`: sequences of each data-parallel replica. `replication` is what ranks hold in copies by the model's own
+    `batches`: sequences of each data-parallel replica. `cache format` is what an engine adds or saves that keeps
+    another format than was asked for, `replication` what ranks hold in copies by the model's own
     rule, `other` what draft layers and layers that are stored in another way add or save.
     """
     scenario = planned.scenario
     load = scenario.context_length or 1, scenario.batch_size, scenario.shared_prefix_tokens
-    named = Counter({"replication": -int(_logical(planned).bytes(*load))})
+    kept, asked = (int(cost.bytes(*load)) for cost in (logical_cost_as_kept(planned), logical_cost(planned)))
+    named = Counter({"replication": -kept, "cache format": kept - asked})
     for batch, replicas in Counter(batches).items():
         for name, size in _of_replica(planned, batch).items():
             named[name] += replicas * size
@@ -57,16 +61,11 @@ def _of_replica(planned: EnginePlan, batch: int) -> Counter[str]:
     return named
 
 
-def _logical(planned: EnginePlan) -> CacheCost:
-    formats = minimum.RULES.formats(planned.scenario, planned.spec)
-    return model_cost(planned.spec, minimum.mixer_cost, formats)
-
-
 def _needed(planned: EnginePlan) -> CacheCost:
     """What a sequence needs, summed over the ranks of a replica."""
     placement = planned.scenario.placement
     if placement.ranks_per_replica == 1:
-        return _logical(planned)
+        return logical_cost_as_kept(planned)
     formats = minimum.RULES.formats(planned.scenario, planned.spec)
     stages = stage_costs(planned.spec, minimum.mixer_cost, formats, placement)
     return times(total(stages), placement.ranks_per_replica)

@@ -1,5 +1,6 @@
 """Scenario: everything the user chose. The form, the URL, the command line and the tests all use this one model."""
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
@@ -18,7 +19,10 @@ GroupSize = Annotated[int, Field(ge=1, le=4096, strict=True)]
 Length = Annotated[int, Field(ge=1, le=LONGEST_CONTEXT, strict=True)]
 Size = Annotated[int, Field(ge=0, le=LARGEST_MEMORY, strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
+IdOrPath = Annotated[str, Field(min_length=1, max_length=4096)]
 GpuLayers = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
 
 
 class ScenarioError(ValueError):
@@ -71,7 +75,7 @@ class Scenario(_Part):
     """
 
     scenario_version: Literal[1] = 1
-    model: Name
+    model: IdOrPath
     weights: Name = "auto"
     kv_dtype: Name | KvFormats = "auto"
     state_dtype: Literal["auto"] | StateFormats = "auto"
@@ -84,24 +88,24 @@ class Scenario(_Part):
     pipeline_parallel: GroupSize = 1
     data_parallel: GroupSize = 1
     decode_context_parallel: GroupSize = 1
-    expert_parallel: bool = False
-    dp_attention: bool = False
+    expert_parallel: Flag = False
+    dp_attention: Flag = False
     context_length: Length | None = None
     batch_size: Count = 1
     max_model_len: Length | None = None
     max_num_seqs: Count | None = None
     max_num_batched_tokens: Length | None = None
     block_size: Length | None = None
-    memory_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
-    enforce_eager: bool | None = None
-    prefix_caching: bool | None = None
-    hybrid_kv_cache_manager: bool | None = None
+    memory_fraction: Share | None = None
+    enforce_eager: Flag | None = None
+    prefix_caching: Flag | None = None
+    hybrid_kv_cache_manager: Flag | None = None
     chunked_prefill_size: Length | None = None
-    swa_full_tokens_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+    swa_full_tokens_ratio: Share | None = None
     ubatch_size: Length | None = None
-    kv_unified: bool | None = None
-    flash_attention: bool | None = None
-    swa_full: bool | None = None
+    kv_unified: Flag | None = None
+    flash_attention: Flag | None = None
+    swa_full: Flag | None = None
     gpu_layers: GpuLayers | None = None
     cpu_offload_bytes: Size | None = None
     speculative: Speculative | None = None
@@ -130,42 +134,70 @@ def make_scenario(values: Mapping[str, Any]) -> Scenario:
         scenario = Scenario.model_validate(dict(values))
     except ValidationError as error:
         raise _first_fault(error) from None
+    check_prefix(scenario)
+    return scenario
+
+
+def check_prefix(scenario: Scenario) -> None:
+    """Raise ScenarioError where the shared prefix is longer than the sequences, as far as their length is stated."""
     if scenario.context_length is not None and scenario.shared_prefix_tokens > scenario.context_length:
         raise ScenarioError(
             "shared_prefix_tokens",
             f"A shared prefix of {scenario.shared_prefix_tokens:,} tokens is longer than the "
             f"{scenario.context_length:,} tokens of a sequence.",
         )
-    return scenario
+
+
+# What the fields take that are not one number or text
+OBJECTS = {
+    "kv_dtype": 'A format is needed, or {"k": …, "v": …} with one for each.',
+    "state_dtype": '"auto" is needed, or {"conv": …, "recurrent": …} with a format for each.',
+    "speculative": 'Null is needed, or {"method": …, "tokens": …, "model": …}.',
+    "lora": 'Null is needed, or {"max_loras": …, "rank": …}.',
+}
 
 
 def _first_fault(error: ValidationError) -> ScenarioError:
     fault = error.errors(include_url=False)[0]
     field = str(fault["loc"][0]) if fault["loc"] else "model"
-    value = repr(fault["input"])
-    shown = value if len(value) <= 60 else value[:57] + "..."
+    part = fault["loc"][1:] if field in ("speculative", "lora") else ()
+    name = ".".join(str(step)[:60] for step in (field, *part))
     if fault["type"] == "missing":
-        return ScenarioError(field, f"{field} is missing.")
-    return ScenarioError(field, f"{field} is {shown}. {_needed(fault)}")
+        return ScenarioError(field, f"{name} is missing.")
+    if fault["type"] == "extra_forbidden":
+        return ScenarioError(field, f"{field} has no {part[0] if part else ''}. {OBJECTS[field]}")
+    return ScenarioError(field, f"{name} is {_shown(fault['input'])}. {_needed(field, bool(part), fault)}")
 
 
-def _needed(fault: Any) -> str:
+def _shown(value: Any) -> str:
+    """A text in quotes, any other value as JSON has it, not too long."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _needed(field: str, in_part: bool, fault: Any) -> str:
     """What the field accepts, as a sentence."""
     context = fault.get("ctx", {})
+    if field in OBJECTS and not in_part:
+        return OBJECTS[field]
     match fault["type"]:
         case "int_type" | "int_from_float" | "int_parsing":
             return "A whole number is needed."
+        case "float_type" | "finite_number":
+            return "A number is needed."
         case "greater_than_equal":
             return f"It must be at least {context['ge']:,}."
         case "greater_than":
-            return f"It must be more than {context['gt']:,}."
+            return f"It must be more than {context['gt']:,.0f}."
         case "less_than_equal":
-            return f"It can be at most {context['le']:,}."
+            return f"It can be at most {context['le']:,.0f}."
         case "bool_type" | "bool_parsing":
             return "True or false is needed."
         case "literal_error":
             return f"It can be {context['expected']}."
-        case "string_type":
+        case "string_type" | "string_too_short" | "string_unicode":
             return "A text is needed."
+        case "string_too_long":
+            return f"A text of at most {context['max_length']} characters is needed."
         case _:
             return f"{fault['msg']}."

@@ -1,18 +1,18 @@
 """Size one Scenario: weights and cache on each GPU, what fits, and the verdict."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.capacity import longest_context, most_sequences
-from sizing.costs import model_cost
 from sizing.differences import differences
-from sizing.engines import ENGINES, minimum
+from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
+from sizing.logical import logical_cost
 from sizing.report import CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
 from sizing.room import replica_batches, room, tightest_rank
-from sizing.scenario import LONGEST_CONTEXT, Scenario
+from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
 
 TIGHT_SHARE = 20  # tight: less than one twentieth of the pool is left
 
@@ -24,13 +24,15 @@ def size(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = None) -> EnginePlan:
     """What the scenario's engine makes of it; maps and tables ask it for arrays. Raises as `size`."""
-    return ENGINES[scenario.engine].plan(scenario, spec, accelerator)
+    planned = ENGINES[scenario.engine].plan(scenario, spec, accelerator)
+    check_prefix(planned.scenario)
+    return replace(planned, asked_kv=scenario.kv_dtype)
 
 
 def report_of(planned: EnginePlan) -> Report:
     scenario = planned.scenario
     tokens = scenario.context_length or 1
-    logical = model_cost(planned.spec, minimum.mixer_cost, minimum.RULES.formats(scenario, planned.spec))
+    logical = logical_cost(planned)
     cluster = _cluster(planned)
     capacity = _capacity(planned)
     return Report(

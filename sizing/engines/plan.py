@@ -8,7 +8,7 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.cache import CacheCost, Tokens
 from sizing.report import Grades, Log
-from sizing.scenario import Scenario
+from sizing.scenario import KvFormats, Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ class EnginePlan:
 
     `budget` is what the engine may use of each GPU's `total_memory`. Batches are those of one data-parallel replica.
     `needed_kv_bytes` is what one sequence of max_model_len needs on the fullest rank, as the engine checks it.
+    `asked_kv` is the kv_dtype before it was resolved; None where the plan was made without `sizing.size.plan`.
     """
 
     scenario: Scenario
@@ -88,6 +89,7 @@ class EnginePlan:
     log: Log = field(default_factory=Log)
     grades: Grades = field(default_factory=Grades)
     notes: tuple[str, ...] = ()
+    asked_kv: str | KvFormats | None = None
 
     def fits(self, tokens: int, replica_batch: int) -> bool:
         """Whether every rank holds `replica_batch` sequences of `tokens` tokens; False where no memory is known."""

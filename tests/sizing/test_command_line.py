@@ -1,5 +1,8 @@
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,4 +133,49 @@ def test_a_damaged_file_is_a_sentence(tmp_path: Path, text: str) -> None:
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     code, (result,), _ = run(["--model", str(tmp_path / "none.json")])
     assert code == 1
-    assert "cannot be read" in result["error"]["message"]
+    assert "none.json" in result["error"]["message"]
+
+
+def piped(data: bytes, *arguments: str, **environment: str) -> tuple[int, list[Any], bytes]:
+    done = subprocess.run(
+        [sys.executable, "-m", "sizing", *arguments],
+        input=data,
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+@pytest.mark.parametrize("environment", [{}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}])
+def test_bytes_that_are_no_text_are_one_bad_line(environment: dict[str, str]) -> None:
+    good = json.dumps({"model": LLAMA}).encode()
+    lines = [b"\xef\xbb\xbf" + good, b'{"model": "\xff"}\r', b"\x80", '{"model": "café"}'.encode(), good + b"\r"]
+    code, results, errors = piped(b"\n".join(lines), "--jsonl", **environment)
+    assert code == 1
+    assert errors == b""
+    assert ["error" in result for result in results] == [False, True, True, True, False]
+    assert results[1] == {"error": {"field": "", "message": "The line is not text in UTF-8."}}
+
+
+def test_a_line_of_any_length_is_one_line_out() -> None:
+    """Longer than is kept, exactly as long, blank beyond what is kept, and deeply nested."""
+    lines = ["x" * 3_000_000, "y" * 999_999, " " * 2_500_000, "[" * 100_000, json.dumps({"model": LLAMA})]
+    code, results, _ = run(["--jsonl"], "\n".join(lines))
+    assert code == 1
+    assert ["error" in result for result in results] == [True, True, True, False]
+
+
+def test_a_reader_that_stops_early_sees_no_traceback() -> None:
+    line = json.dumps({"model": LLAMA})
+    shell = f"yes '{line}' | head -300 | '{sys.executable}' -m sizing --jsonl | head -1"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, timeout=60, check=False)
+    assert done.stderr == b""
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_an_empty_value_is_a_value() -> None:
+    code, (result,), _ = run(["--model", LLAMA, "--weights=", "--batch-size", "2"])
+    assert code == 1
+    assert result["error"]["field"] == "weights"

@@ -131,3 +131,37 @@ def test_the_replicated_latent_of_deepseek_v3_is_not_divided_by_tensor_paralleli
     assert one.per_gpu.kv_bytes == eight.per_gpu.kv_bytes == 70_272_000
     assert eight.cache.reserved_bytes == 8 * 70_272_000
     assert eight.cache.logical_bytes == 70_272_000
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize(
+    ("model", "kv_dtype"),
+    [
+        ("deepseek-ai/DeepSeek-V4-Flash", "auto"),
+        ("deepseek-ai/DeepSeek-V3.2-Exp", "fp8"),
+        ("tiiuae/falcon-7b", "fp8"),
+        ("google/gemma-3-27b-it", "auto"),
+        ("meta-llama/Llama-3.1-8B-Instruct", {"k": "q8_0", "v": "q4_0"}),
+    ],
+)
+def test_the_logical_bytes_are_those_of_the_minimum_whatever_the_engine(
+    engine: str, model: str, kv_dtype: str | dict[str, str]
+) -> None:
+    """Also where the engine keeps another format: DeepSeek-V4 in bf16, sparse latents as fp8_ds_mla."""
+    values = {"model": model, "kv_dtype": kv_dtype, "context_length": 5000, "batch_size": 3}
+    report, least = sized(values | {"engine": engine}), sized(values | {"engine": "minimum"})
+    assert least is not None
+    if report is not None:
+        assert report.cache.logical_bytes == least.cache.logical_bytes
+        assert report.cache.bytes_per_token == least.cache.bytes_per_token
+        excess = sum(each.bytes for each in report.differences)
+        assert excess == report.cache.reserved_bytes - report.cache.logical_bytes
+
+
+def test_a_prefix_longer_than_the_default_context_is_refused() -> None:
+    """The length is not stated, so it is that of max_model_len."""
+    with pytest.raises(ScenarioError, match="A shared prefix of 100 tokens is longer than the 16 tokens"):
+        size(
+            make_scenario({"model": MODELS[0], "max_model_len": 16, "shared_prefix_tokens": 100}),
+            find_entry(MODELS[0]).spec,
+        )
