@@ -1,8 +1,8 @@
 """Small variants of catalog families: the layers' caches are the full-size model's own, the rest is made small.
 
-KV heads, head sizes, windows and latents stay as they are, so that an attention layer keeps the same bytes for a token;
-there are fewer layers, and hidden size, feed-forward, experts, Mamba heads and vocabulary shrink. Weights are random: no
-byte of a cache depends on their values.
+KV heads, head sizes, windows and latents stay as they are, so that an attention layer keeps the same bytes for a
+token; there are fewer layers, and hidden size, feed-forward, experts, Mamba heads and vocabulary shrink. Weights are
+random: no byte of a cache depends on their values.
 """
 
 from collections.abc import Mapping

@@ -85,8 +85,8 @@ def fit_line(xs: Sequence[float], ys: Sequence[float]) -> Fit | None:
 def straight_part(run: Run, predicted: Predicted) -> slice:
     """The steps after the last window has filled; where that leaves too few, those before the first one fills."""
     tokens, knees = run.steps.tokens, predicted.cost.knees
-    after = next((i for i, n in enumerate(tokens) if n >= max(knees, default=0)), len(tokens))
-    if len(tokens) - after >= 3:
+    after = sum(n < max(knees, default=0) for n in tokens)
+    if not knees or len(tokens) - after >= 3:
         return slice(after, len(tokens))
     return slice(0, sum(n <= min(knees) for n in tokens))
 
@@ -113,7 +113,7 @@ def growth_of(run: Run, predicted: Predicted) -> Growth | None:
 
 
 def held_ratio(run: Run) -> float | None:
-    """Bytes torch reserved beyond the weights, as a multiple of the cache at the last step; None without an allocator."""
+    """Bytes torch reserved beyond the weights as a multiple of the last step's cache; None without an allocator."""
     last = run.steps.reserved[-1] if run.steps.reserved else None
     if last is None or run.before.reserved is None or not run.steps.cache[-1]:
         return None
@@ -147,8 +147,9 @@ def times_of(run: Run) -> Times | None:
 
 def weights_equal_cache(run: Run, predicted: Predicted) -> int | None:
     """Tokens at which the cache has as many bytes as the weights, so that a step reads as much of both."""
-    rate = predicted.rate(max((run.settings.max_tokens, *predicted.cost.knees)))
+    straight = max((run.settings.max_tokens, *predicted.cost.knees))
+    rate = predicted.rate(straight)
     if rate <= 0:
         return None
-    base = predicted.at(run.settings.max_tokens) - rate * run.settings.max_tokens
+    base = predicted.at(straight) - rate * straight
     return max(0, -(-(run.weight_bytes - base) // rate))
