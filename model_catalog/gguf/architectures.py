@@ -159,7 +159,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "mamba": plain("mamba", hybrids.mamba),
     "mamba2": plain("mamba2", hybrids.mamba2),
     "mimo2": uneven("mimo_v2_flash", windows.layers(6), windows.mimo2, ROUTED),
-    "minicpm": plain("minicpm"),
+    "minicpm": plain("minicpm", EXPERTS),
     "minicpm3": plain("minicpm3", latent.latent),
     "minimax-m2": plain("minimax_m2", LOCAL, expert_width("intermediate_size")),
     "mistral3": plain("ministral3"),
@@ -190,7 +190,8 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "smollm3": plain("smollm3"),
     "stablelm": plain("stablelm"),
     "starcoder": plain("gpt_bigcode", one_kv_head),
-    "starcoder2": plain("starcoder2"),
+    "starcoder2": plain("starcoder2", windows.not_stated),
+    "pangu-embedded": plain("PanguEmbedded"),
     "xverse": plain("xverse"),
 }
 

@@ -14,6 +14,7 @@ FEED_FORWARD = "feed_forward_length"
 PATTERN = "attention.sliding_window_pattern"
 TOKENS = "tokenizer.ggml.tokens"
 MOST_DRAFTS = 64
+LONGEST_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Facts:
 def facts_of(header: Header) -> Facts:
     """Raises ConfigError for a file that is no language model."""
     arch = header.metadata.get("general.architecture")
-    if not isinstance(arch, str) or not arch:
+    if not isinstance(arch, str) or not 0 < len(arch) <= LONGEST_NAME:
         raise ConfigError("model", "general.architecture is missing, so the kind of model is not known.")
     _refuse_other_kinds(header, arch)
     prefix = f"{arch}."

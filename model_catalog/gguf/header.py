@@ -20,7 +20,8 @@ MOST_ENTRIES: Final = 4096  # metadata; published files have about 50
 MOST_TENSORS: Final = 65_536  # the largest published files have about 2,000
 MOST_STRINGS: Final = 4_000_000  # in all arrays together; a vocabulary of 262,144 with its merges has 800,000
 LONGEST_NAME: Final = 1024
-LONGEST_TEXT: Final = 65_536  # longer texts (chat templates) are passed over
+MOST_NUMBERS: Final = 65_536  # in all arrays that are kept; they have one for each layer
+LONGEST_TEXT: Final = 4096  # longer texts (chat templates) are passed over
 MOST_AXES: Final = 4
 STRING: Final = 8
 ARRAY: Final = 9
@@ -47,23 +48,26 @@ class Header:
 
 @dataclass(slots=True)
 class _Source:
-    """An open file that is never read past its end. `strings` counts down what arrays of texts may still hold."""
+    """An open file that is never read past its end. `strings` and `numbers`: what arrays may still hold."""
 
     file: IO[bytes]
     size: int
     path: Path
     strings: int = MOST_STRINGS
+    numbers: int = MOST_NUMBERS
     lengths: dict[str, int] = field(default_factory=dict)
 
     def error(self, sentence: str) -> ConfigError:
         return ConfigError("model", f"{self.path} is not a usable GGUF file: {sentence}.")
 
-    def number(self, code: str) -> Any:
-        size = struct.calcsize(code)
+    def read(self, size: int) -> bytes:
         data = self.file.read(size)
         if len(data) < size:
             raise self.error("it ends within its header")
-        return struct.unpack(f"<{code}", data)[0]
+        return data
+
+    def number(self, code: str) -> Any:
+        return struct.unpack(f"<{code}", self.read(struct.calcsize(code)))[0]
 
     def skip(self, size: int) -> None:
         if size > self.size - self.file.tell():
@@ -76,10 +80,7 @@ class _Source:
         if length > longest:
             self.skip(length)
             return None
-        data = self.file.read(length)
-        if len(data) < length:
-            raise self.error("it ends within its header")
-        return data.decode("utf-8", errors="replace")
+        return self.read(length).decode("utf-8", errors="replace")
 
     def count(self, code: str, most: int, what: str) -> int:
         value = int(self.number(code))
@@ -136,11 +137,12 @@ def _array(source: _Source, key: str) -> list[Any] | None:
         return None
     if kind not in NUMBERS:
         raise source.error("an array in an array, or of a type that is not known, is not read")
-    code = NUMBERS[kind]
-    if length > MOST_LAYERS:
-        source.skip(length * struct.calcsize(code))
+    size = struct.calcsize(NUMBERS[kind])
+    if length > MOST_LAYERS or length > source.numbers:
+        source.skip(length * size)
         return None
-    return [source.number(code) for _ in range(length)]
+    source.numbers -= length
+    return list(struct.unpack(f"<{length}{NUMBERS[kind]}", source.read(length * size)))
 
 
 def _skip_strings(source: _Source, count: int) -> None:

@@ -15,9 +15,9 @@ def read_whole(path: Path) -> Header:
     """The header of a file, or of all the files that it is one of, as one."""
     paths = parts_of(path)
     first, *others = [read_header(each) for each in paths]
-    count = first.metadata.get("split.count", 0)
-    if count > 1 and count != len(paths):
-        raise ConfigError("model", f"{path} is one of {count:,} files; their names say something else.")
+    stated = first.metadata.get("split.count", 0)
+    if stated not in (0, len(paths)) and stated != 1:
+        raise ConfigError("model", f"{path} says that it is one of {str(stated)[:20]} files; its name does not.")
     tensors = tuple(tensor for header in (first, *others) for tensor in header.tensors)
     if len({tensor.name for tensor in tensors}) != len(tensors):
         raise ConfigError("model", f"The files of {path} hold the same tensor twice.")

@@ -37,7 +37,6 @@ def _feed_forward(prefix: str, kind: TensorClass, ending: str) -> dict[str, Name
     return {
         f"ffn_gate{ending}": Named(f"{prefix}.gate_proj", kind, into),
         f"ffn_up{ending}": Named(f"{prefix}.up_proj", kind, into),
-        f"ffn_gate_up{ending}": Named(f"{prefix}.gate_up_proj", kind, into),
         f"ffn_down{ending}": Named(f"{prefix}.down_proj", kind, out),
     }
 
@@ -73,6 +72,7 @@ IN_LAYERS: Final[Mapping[str, Named]] = {
     **_feed_forward("mlp.shared_expert", KIND.SHARED_EXPERT, "_shexp"),
     **_feed_forward("mlp.experts", KIND.EXPERT, "_exps"),
     **_feed_forward("mlp.chunk_experts", KIND.EXPERT, "_chexps"),
+    "ffn_gate_up_exps": Named("mlp.experts.gate_up_proj", KIND.EXPERT, Shard.EXPERT),
     "ffn_gate_inp": Named("mlp.gate", KIND.ROUTER),
     "ffn_gate_inp_shexp": Named("mlp.shared_expert_gate", KIND.ROUTER),
     "ffn_latent_down": Named("mixer.fc1_latent_proj", KIND.SHARED_EXPERT),

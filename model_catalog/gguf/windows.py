@@ -40,6 +40,12 @@ def everywhere(facts: Facts) -> dict[str, Any]:
     return {"sliding_window": facts.fields.whole(WINDOW, 0, minimum=0) or None}
 
 
+def not_stated(facts: Facts) -> dict[str, Any]:
+    """llama.cpp knows no window of this type, whose own class has one."""
+    facts.fields.doubt(WINDOW, "The file states no window; every layer is counted at full length.", weights=False)
+    return {}
+
+
 def exaone4(facts: Facts) -> dict[str, Any]:
     if facts.layers != EXAONE4_LAYERS:
         return {"layer_types": [FULL] * facts.layers}
