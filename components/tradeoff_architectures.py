@@ -1,6 +1,6 @@
 """What one request keeps by architecture: full attention, windows, a hybrid, latents, and this model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import log10
@@ -69,14 +69,15 @@ def lengths() -> list[int]:
     return steps(FIRST, LAST, 4)
 
 
-def curves(spec: ModelSpec, model: str) -> list[Curve]:
-    """The well-known models, the first also split over SPLIT GPUs, and the reader's own, drawn last."""
-    own = Curve(choices.name_of(model), kind_of(spec), _sizes(_cost(spec)), own=True)
-    return [*(curve for curve in known() if curve.name != _short(own.name)), _own_named(own)]
-
-
-def _own_named(own: Curve) -> Curve:
-    return Curve(_short(own.name), own.kind, own.sizes, own=True)
+def curves(spec: ModelSpec, name: str, ranks: int) -> list[Curve]:
+    """The well-known models, the first also split over SPLIT GPUs; the reader's own, drawn last, and what its `ranks`
+    tensor-parallel GPUs keep together where that is more than one copy."""
+    own = Curve(_short(name), kind_of(spec), _sizes(_cost(spec)), own=True)
+    others = [curve for curve in known() if curve.name not in (own.name, f"{own.name}, TP {ranks}")]
+    together = split_sizes(spec, ranks)
+    if together is not None and together != own.sizes:
+        others.append(Curve(f"{own.name}, TP {ranks}", own.kind, together))
+    return [*others, own]
 
 
 @cache
@@ -197,22 +198,33 @@ def apart(heights: Sequence[float]) -> list[float]:
 
 def sentences(shown: Sequence[Curve], unit: Unit) -> str:
     """What the figure shows, with the numbers of the models drawn."""
-    windowed, hybrid = find_entry(WINDOWED).spec, find_entry(HYBRID).spec
-    once, copies = known()[0], known()[-1]
-    windows = [
-        mixer.window
-        for run in windowed.layers
-        for mixer in run.layer.mixers
-        for _ in range(run.count)
-        if isinstance(mixer, Attention) and mixer.window
-    ]
-    more = copies.sizes[-1] / once.sizes[-1]
-    return (
-        f"{_short(choices.name_of(WINDOWED))} bends at {windows[0]:,} tokens, where {len(windows)} of its "
-        f"{windowed.num_layers} layers stop growing. {choices.name_of(HYBRID)} starts at "
-        f"{amount(_cost(hybrid).state, unit)} of state and stays flat until its few attention layers outgrow it. "
-        f"{once.name} has eight KV heads: {SPLIT} GPUs keep each {more:g} times."
-    )
+    return " ".join([_bend(), _floor(unit), *_copies(shown)])
+
+
+def _bend() -> str:
+    spec = find_entry(WINDOWED).spec
+    mixers = [mixer for layer in spec.each_layer() for mixer in layer.mixers]
+    windows = [mixer.window for mixer in mixers if isinstance(mixer, Attention) and mixer.window]
+    name = _short(choices.name_of(WINDOWED))
+    return f"{name} bends at {windows[0]:,} tokens, where {len(windows)} of its {spec.num_layers} layers stop growing."
+
+
+def _floor(unit: Unit) -> str:
+    state = amount(_cost(find_entry(HYBRID).spec).state, unit)
+    name = choices.name_of(HYBRID)
+    return f"{name} starts at {state} of state and stays flat until its few attention layers outgrow it."
+
+
+def _copies(shown: Sequence[Curve]) -> Iterator[str]:
+    """How often GPUs that cannot divide a cache among them hold it."""
+    once, split = known()[0], known()[-1]
+    more = split.sizes[-1] / once.sizes[-1]
+    yield f"{once.name} has eight KV heads: {SPLIT} GPUs keep each {more:g} times."
+    own = shown[-1]
+    for curve in shown:
+        if curve.name.startswith(f"{own.name}, TP ") and curve.name != split.name:
+            split_by, kept = curve.name.removeprefix(f"{own.name}, "), curve.sizes[-1] / own.sizes[-1]
+            yield f"With {split_by}, {own.name} is kept {kept:.3g} times."
 
 
 def alternative_text(shown: Sequence[Curve], unit: Unit) -> str:

@@ -9,7 +9,7 @@ from components.format import short_tokens
 
 GRID = inks.faded(inks.NEUTRAL, 0.22)
 TITLE = {"size": 12, "color": inks.NEUTRAL}
-MOST_TICKS = 13
+MOST_TICKS = 14
 
 
 def log_axis(first: float, last: float, most: int = MOST_TICKS) -> dict[str, Any]:

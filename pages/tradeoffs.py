@@ -15,7 +15,7 @@ from components.choices import name_of
 from components.frame import enter
 from components.scenario_state import Held, open_state, publish
 from components.share import draw as draw_share
-from components.solve import Outcome, solve
+from components.solve import OWN_CONFIG, Outcome, solve
 from components.tradeoff_survey import Survey, survey
 from components.tradeoff_variants import Variant
 from components.trouble import draw as draw_trouble
@@ -62,7 +62,9 @@ def sections(held: Held, surveyed: Survey, planned: EnginePlan) -> None:
                 st.caption(tradeoff_cut.crossing_line(cut))
         with st.container():
             st.header("What one request costs, by architecture", anchor=False)
-            curves = tradeoff_architectures.curves(planned.spec, name_of(str(held.values["model"])))
+            model = str(held.values["model"])
+            name = "Your model" if model == OWN_CONFIG else name_of(model)
+            curves = tradeoff_architectures.curves(planned.spec, name, int(held.values["tensor_parallel"]))
             with st.container(gap="xxsmall"):
                 st.plotly_chart(
                     tradeoff_architectures.architectures(curves, held.units),

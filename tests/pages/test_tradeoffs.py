@@ -211,6 +211,16 @@ def test_architectures_show_the_bend_the_floor_and_the_copies() -> None:
     assert "16 GPUs keep each 2 times" in captions(app)
 
 
+def test_latents_are_kept_by_every_gpu() -> None:
+    """A latent cannot be divided: 16 GPUs keep 16 copies, 61 layers × 576 × 2 bytes a token each."""
+    app = opened(model="deepseek-ai/DeepSeek-V3", tensor_parallel=16, accelerator="h200-sxm-141gb")
+    lines = {note.partition(" · ")[0].strip(): note for note in notes(app, 2)}
+    assert {"DeepSeek-V3", "DeepSeek-V3, TP 16"} <= set(lines)
+    assert "With TP 16, DeepSeek-V3 is kept 16 times." in captions(app)
+    split = next(trace for trace in figure(app, 2)["data"] if "DeepSeek-V3, TP 16" in trace["hovertemplate"])
+    assert split["y"][-1] == pytest.approx(16 * 61 * 576 * 2 * 131_072 / 2**30, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
