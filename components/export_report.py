@@ -78,7 +78,7 @@ def _figures(planned: EnginePlan, report: Report, unit: Unit) -> list[tuple[str,
 
 def _memory(planned: EnginePlan, report: Report, unit: Unit) -> Iterator[str]:
     bar = bar_of(planned)
-    yield svg.memory_svg(bar, unit, alternative_text(bar, unit))
+    yield svg.memory_svg(bar, unit, alternative_text([bar], unit))
     yield html.legend(wording.bar_lead(report.scenario, unit), of_bar(bar, unit))
 
 

@@ -64,6 +64,18 @@ def _of_segment(segment: Segment, unit: Unit) -> Item:
             1,
             colour,
         )
+    if segment.texture == "aside":
+        return Item(
+            f"repeating-linear-gradient(45deg,{colour} 0 2px,{inks.faded(colour, 0.35)} 2px 4px)",
+            segment.name,
+            value,
+        )
+    if segment.texture == "copies":
+        return Item(
+            f"repeating-linear-gradient(90deg,{colour} 0 1px,{inks.faded(colour, 0.6)} 1px 3px)",
+            segment.name,
+            value,
+        )
     if segment.texture == "short":
         crossed = (
             f"repeating-linear-gradient(45deg,{colour} 0 1px,transparent 1px 3px),"

@@ -35,4 +35,4 @@ def rows(asked: Scenario, limits: Limits) -> Iterator[tuple[str, str, str]]:
     count = asked.placement.gpus
     yield "Smallest accelerator", card.name if card else "none suffices", f"{count:,} of the same vendor"
     fewest = limits.fewest_gpus
-    yield "Fewest GPUs", gpus_text(fewest) if fewest else "64 do not suffice", "of this accelerator, one copy of the model"
+    yield "Fewest GPUs", gpus_text(fewest) if fewest else "64 do not suffice", "one copy of the model"

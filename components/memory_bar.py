@@ -1,5 +1,6 @@
 """The memory bar of one GPU: every term in its place, the budget line and the card's end."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from components import inks
@@ -7,7 +8,8 @@ from components.format import Unit, amount, number_in, share
 from components.segments import Bar, Segment
 
 HEIGHT = 118
-BAR_WIDTH = 0.8
+ROW = 46
+BAR_WIDTH, NAMED_BAR_WIDTH = 0.8, 0.56
 GAP = 0.0022  # of the extent: a hairline between segments that works on both themes
 LABEL_FROM = 0.075  # of the extent: narrower segments are named in the legend only
 OUTSIDE_ALPHA = 0.14
@@ -15,38 +17,61 @@ CONFIG = {"displayModeBar": False}
 LONG_NAMES = {"Reserved, unused": "KV reserved, unused"}
 
 
-def memory_bar(bar: Bar, unit: Unit) -> dict[str, Any]:
-    """The figure as a plain dict. Amounts are in `unit` only for hovering; the axis is in bytes."""
-    traces = [_trace(segment, bar, unit) for segment in bar.segments]
-    if bar.budget is not None and bar.card is not None and bar.card > bar.budget:
-        traces.append(_outside(bar, unit))
+def memory_bar(bars: Sequence[Bar], unit: Unit) -> dict[str, Any]:
+    """The figure as a plain dict, a row for each bar. Amounts are in `unit` only for hovering; the axis is in bytes."""
+    extent, rows = max(bar.extent for bar in bars), len(bars)
+    traces = [trace for row, bar in enumerate(bars) for trace in _row(bar, rows - 1 - row, extent, unit)]
+    alone = rows == 1
+    names = _labels(bars[0], unit) if alone else _names(bars)
     return {
         "data": traces,
         "layout": {
-            "height": HEIGHT,
-            "margin": {"t": 40, "b": 26, "l": 0, "r": 0},
+            "height": HEIGHT + ROW * (rows - 1),
+            "margin": {"t": 40 if alone else 16, "b": 26, "l": 0, "r": 0},
             "barmode": "overlay",
             "barcornerradius": 3,
             "showlegend": False,
             "hoverlabel": {"font": {"size": 12}},
-            "xaxis": {"visible": False, "fixedrange": True, "range": [0, bar.extent * 1.002]},
-            "yaxis": {"visible": False, "fixedrange": True, "range": [-0.5, 0.5]},
-            "shapes": _lines(bar),
-            "annotations": [*_labels(bar, unit), *_capacity_label(bar, unit)],
+            "xaxis": {"visible": False, "fixedrange": True, "range": [0, extent * 1.002]},
+            "yaxis": {"visible": False, "fixedrange": True, "range": [-0.5, rows - 0.5]},
+            "shapes": _lines(bars[0], rows),
+            "annotations": [*names, *_capacity_label(bars[0], unit)],
         },
     }
 
 
-def _trace(segment: Segment, bar: Bar, unit: Unit) -> dict[str, Any]:
-    hairline = bar.extent * GAP
+def _row(bar: Bar, y: int, extent: int, unit: Unit) -> list[dict[str, Any]]:
+    traces = [_trace(segment, bar, extent, unit) for segment in bar.segments]
+    if bar.budget is not None and bar.card is not None and bar.card > bar.budget:
+        traces.append(_outside(bar, unit))
+    width = BAR_WIDTH if not bar.name else NAMED_BAR_WIDTH
+    return [trace | {"y": [y], "width": width} for trace in traces]
+
+
+def _names(bars: Sequence[Bar]) -> list[dict[str, Any]]:
+    """Above each row at its left."""
+    return [
+        {
+            "x": 0,
+            "y": len(bars) - 1 - row + NAMED_BAR_WIDTH / 2,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "text": bar.name,
+            "font": {"size": 12, "color": inks.INK},
+        }
+        for row, bar in enumerate(bars)
+    ]
+
+
+def _trace(segment: Segment, bar: Bar, extent: int, unit: Unit) -> dict[str, Any]:
+    hairline = extent * GAP
     return {
         "type": "bar",
         "orientation": "h",
         "name": segment.name,
-        "y": [0],
         "x": [max(segment.size - hairline, hairline)],
         "base": [segment.start],
-        "width": BAR_WIDTH,
         "marker": marker(segment),
         "hovertemplate": f"{_sizes(segment.size, bar, unit)}<extra>{segment.name}</extra>",
     }
@@ -62,6 +87,10 @@ def marker(segment: Segment) -> dict[str, Any]:
     """Keys and values have one colour in three textures. Pattern colours must be real ones."""
     if segment.texture == "unused":
         return _hatched(segment.colour, 0.12, "/", segment.colour, 1)
+    if segment.texture == "aside":
+        return _hatched(segment.colour, 0.35, "\\", segment.colour, 1)
+    if segment.texture == "copies":
+        return _hatched(segment.colour, 0.6, "|", segment.colour, 0)
     if segment.texture == "short":
         return _hatched(segment.colour, 0.25, "x", inks.SHORT, 1.5)
     return {"color": segment.colour, "line": {"width": 0}}
@@ -91,26 +120,24 @@ def _outside(bar: Bar, unit: Unit) -> dict[str, Any]:
         "type": "bar",
         "orientation": "h",
         "name": "Outside the budget",
-        "y": [0],
         "x": [size],
         "base": [start],
-        "width": BAR_WIDTH,
         "marker": {"color": inks.faded(inks.NEUTRAL, OUTSIDE_ALPHA), "line": {"width": 0}},
         "hovertemplate": f"{_sizes(size, bar, unit)}<extra>Outside the budget</extra>",
     }
 
 
-def _lines(bar: Bar) -> list[dict[str, Any]]:
+def _lines(bar: Bar, rows: int) -> list[dict[str, Any]]:
     lines = []
     if bar.card is not None:
-        lines.append(_line(bar.card, {"color": inks.NEUTRAL, "width": 1.5, "dash": "dot"}))
+        lines.append(_line(bar.card, rows, {"color": inks.NEUTRAL, "width": 1.5, "dash": "dot"}))
     if bar.budget is not None:
-        lines.append(_line(bar.budget, {"color": inks.INK, "width": 2}))
+        lines.append(_line(bar.budget, rows, {"color": inks.INK, "width": 2}))
     return lines
 
 
-def _line(at: int, style: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "line", "x0": at, "x1": at, "y0": -0.52, "y1": 0.52, "yref": "y", "line": style}
+def _line(at: int, rows: int, style: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "line", "x0": at, "x1": at, "y0": -0.52, "y1": rows - 0.48, "yref": "y", "line": style}
 
 
 def _labels(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
@@ -151,9 +178,14 @@ def _capacity_label(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
     ]
 
 
-def alternative_text(bar: Bar, unit: Unit) -> str:
-    terms = ", ".join(f"{segment.name} {amount(segment.size, unit)}" for segment in bar.segments)
-    lines = ""
+def alternative_text(bars: Sequence[Bar], unit: Unit) -> str:
+    rows = [_row_text(bar, unit) for bar in bars]
+    lines, bar = "", bars[0]
     if bar.card is not None and bar.budget is not None:
         lines = f" The budget is {amount(bar.budget, unit)} of the card's {amount(bar.card, unit)}."
-    return f"Memory of one GPU, from left to right: {terms}.{lines}"
+    return f"Memory of one GPU, from left to right: {'; '.join(rows)}.{lines}"
+
+
+def _row_text(bar: Bar, unit: Unit) -> str:
+    terms = ", ".join(f"{segment.name} {amount(segment.size, unit)}" for segment in bar.segments)
+    return f"{bar.name}: {terms}" if bar.name else terms

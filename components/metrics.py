@@ -32,7 +32,7 @@ def max_requests(report: Report) -> tuple[str, str]:
         return UNKNOWN, "no memory is known"
     if most is None:
         return "no limit", of
-    return f"{most:,}", f"{of}, {multiple(most, scenario.batch_size)} yours"
+    return f"{most:,}", f"{of}, {multiple(most, scenario.batch_size)} yours" if most else of
 
 
 def max_tokens(report: Report) -> tuple[str, str]:

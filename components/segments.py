@@ -1,15 +1,19 @@
 """The terms of one GPU's memory as segments: what the bar, its legend and its alternative text are drawn from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import accumulate, groupby
 from typing import Literal
 
 from components import inks
+from sizing.differences import differences
 from sizing.engines.plan import EnginePlan, RankPlan
+from sizing.logical import logical_cost_as_kept
 from sizing.report import Grade
-from sizing.room import fullest_load, room, tightest_rank
+from sizing.room import fullest_load, replica_batches, tightest_rank
 
-Texture = Literal["solid", "unused", "short"]
+Texture = Literal["solid", "copies", "aside", "unused", "short"]
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class Bar:
-    """One GPU. Without a known memory there is neither budget nor card, and nothing is unused or short."""
+    """One GPU, or one of each stage that `name` tells.
+
+    Without a known memory there is neither budget nor card, and nothing is unused or short.
+    """
 
     segments: tuple[Segment, ...]
     budget: int | None
     card: int | None
     other: int = 0
+    name: str = ""
 
     @property
     def extent(self) -> int:
@@ -40,7 +48,23 @@ class Bar:
 
 def bar_of(planned: EnginePlan) -> Bar:
     """The GPU with the least room."""
-    rank = tightest_rank(planned)
+    return _bar(tightest_rank(planned), planned)
+
+
+def bars_of(planned: EnginePlan) -> list[Bar]:
+    """One bar for all GPUs where they hold the same, else one for each run of equal pipeline stages."""
+    runs = [list(run) for _, run in groupby((_bar(rank, planned) for rank in planned.ranks), key=lambda bar: bar)]
+    if len(runs) == 1:
+        return runs[0][:1]
+    ends = list(accumulate(len(run) for run in runs))
+    starts = [end - len(run) + 1 for end, run in zip(ends, runs, strict=True)]
+    return [
+        replace(run[0], name=f"Stage {first}" if first == last else f"Stages {first} to {last}")
+        for run, first, last in zip(runs, starts, ends, strict=True)
+    ]
+
+
+def _bar(rank: RankPlan, planned: EnginePlan) -> Bar:
     segments, start = [], 0
     for name, size, colour, texture, estimate in [*_static(rank, planned), *_cache(rank, planned)]:
         if size > 0:
@@ -65,21 +89,38 @@ def _static(rank: RankPlan, planned: EnginePlan) -> Iterator[Term]:
 def _cache(rank: RankPlan, planned: EnginePlan) -> Iterator[Term]:
     """State, then keys and values: what fits the pool solid, what does not crossed out, what is left hatched."""
     load = fullest_load(planned)
-    state, kv = int(rank.cache.state(*load)), int(rank.cache.kv(*load))
-    left, estimate = room(planned), _estimated(planned.grades.kv)
-    if left is None or rank.usable is None:
-        fits_state, fits_kv, short, unused = state, kv, 0, 0
-    elif left >= 0:
-        fits_state, fits_kv, short, unused = state, kv, 0, left
-    else:
-        pool = max(0, rank.usable)
-        fits_state = min(state, pool)
-        fits_kv = min(kv, pool - fits_state)
-        short, unused = state + kv - fits_state - fits_kv, 0
+    state, kv, estimate = int(rank.cache.state(*load)), int(rank.cache.kv(*load)), _estimated(planned.grades.kv)
+    need = int(rank.cache.need(*load))
+    if rank.usable is None or rank.usable >= need:
+        yield "State", state, inks.STATE, "solid", estimate
+        yield from _held(rank, planned, kv)
+        yield "Reserved, unused", (rank.usable or need) - need, inks.KV, "unused", False
+        return
+    pool = max(0, rank.usable)
+    fits_state = min(state, pool)
     yield "State", fits_state, inks.STATE, "solid", estimate
-    yield ("KV that fits" if short else "KV needed"), fits_kv, inks.KV, "solid", estimate
-    yield "Short", short, inks.KV, "short", estimate
-    yield "Reserved, unused", unused, inks.KV, "unused", False
+    yield "KV that fits", min(kv, pool - fits_state), inks.KV, "solid", estimate
+    yield "Short", need - pool, inks.KV, "short", estimate
+
+
+def _held(rank: RankPlan, planned: EnginePlan, kv: int) -> Iterator[Term]:
+    """Keys and values once, their copies, and what is set aside beyond what the requests store."""
+    load, estimate = fullest_load(planned), _estimated(planned.grades.kv)
+    contents = rank.cache.contents(*load)
+    stored = min(kv, int(contents.cost.batch_kv(*load, contents.prefix)))
+    copies = int(stored * copied_share(planned))
+    yield "KV needed", stored - copies, inks.KV, "solid", estimate
+    yield "KV copies", copies, inks.KV, "copies", estimate
+    yield "Set aside", kv - stored, inks.KV, "aside", estimate
+
+
+def copied_share(planned: EnginePlan) -> Fraction:
+    """The part of what all GPUs keep that others of them keep as well."""
+    scenario = planned.scenario
+    copies = sum(each.bytes for each in differences(planned, replica_batches(scenario)) if each.name == "replication")
+    load = scenario.context_length or 1, scenario.batch_size, scenario.shared_prefix_tokens
+    once = int(logical_cost_as_kept(planned).bytes(*load))
+    return Fraction(copies, copies + once) if copies > 0 else Fraction(0)
 
 
 def _estimated(grade: Grade) -> bool:

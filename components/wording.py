@@ -15,6 +15,7 @@ from sizing.report import Report
 from sizing.room import room, tightest_rank
 from sizing.scenario import KvFormats, Scenario
 
+DIFFERENCES = {"replication": "copies on other GPUs"}
 ICONS = {
     "fits": ":green[:material/check_circle:]",
     "tight": ":orange[:material/error:]",
@@ -196,14 +197,16 @@ def stretches(cost: CacheCost, unit: Unit) -> list[tuple[str, str]]:
     return rows
 
 
-def formula_line(lines: Sequence[Line], report: Report) -> str:
-    """What the lines add up to, and what all GPUs hold where that is more."""
+def formula_line(lines: Sequence[Line], report: Report, unit: Unit) -> str:
+    """What the lines add up to, and why all GPUs set aside another amount."""
     summed = sum(line.result for line in lines)
     one = f"One copy of the model keeps {both_units(summed)}."
-    held = report.cache.reserved_bytes
-    gpus = report.scenario.placement.gpus
-    return (
-        one
-        if held == summed
-        else f"{one} The {counted(gpus, 'GPU')} together hold {both_units(held)}: parts are held more than once."
+    held, gpus = report.cache.reserved_bytes, counted(report.scenario.placement.gpus, "GPU")
+    if held == summed:
+        return one
+    reasons = ", ".join(
+        f"{DIFFERENCES.get(each.name, each.name)} {'+' if each.bytes > 0 else ''}{amount(each.bytes, unit)}"
+        for each in report.differences
     )
+    name = choices.engine_label(report.scenario.engine)
+    return f"{one} {name} sets aside {both_units(held)} on {gpus}: {reasons}."

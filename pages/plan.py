@@ -22,7 +22,7 @@ from components.metrics import draw as draw_metrics
 from components.remarks import draw as draw_remarks
 from components.remedies import draw as draw_remedies
 from components.scenario_state import Held, open_state, publish
-from components.segments import bar_of
+from components.segments import bar_of, bars_of
 from components.share import draw as draw_share
 from components.solve import Outcome, solve
 from components.trouble import draw as draw_trouble
@@ -37,15 +37,15 @@ def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) ->
     st.caption(wording.how_sure(report, held.units))
     draw_remarks(outcome, report)
     draw_metrics(planned, report, held.units)
-    bar = bar_of(planned)
+    bars = bars_of(planned)
     with st.container(gap="xxsmall"):
         st.plotly_chart(
-            memory_bar.memory_bar(bar, held.units),
+            memory_bar.memory_bar(bars, held.units),
             key="memory_bar",
             config=memory_bar.CONFIG,
-            alt=memory_bar.alternative_text(bar, held.units),
+            alt=memory_bar.alternative_text(bars, held.units),
         )
-        legend.draw(wording.bar_lead(report.scenario, held.units), legend.of_bar(bar, held.units))
+        legend.draw(wording.bar_lead(report.scenario, held.units), legend.of_bar(bar_of(planned), held.units))
 
 
 def ways(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
@@ -86,7 +86,7 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -
         with formula:
             lines = formula_lines(planned)
             formula_view.draw(lines)
-            st.caption(wording.formula_line(lines, report))
+            st.caption(wording.formula_line(lines, report, held.units))
             plain_table.draw(["Of one request", kept_on(report)], wording.kept_rows(planned, held.units), numbers=[1])
     if limits.open:
         with limits:
