@@ -3,6 +3,7 @@
 The scenario and the address are what they show and change; none keeps a state of its own.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -25,6 +26,7 @@ from components.tradeoff_variants import (
     values_of,
     write_overlays,
 )
+from components.url_state import DEFAULTS
 from sizing.report import Report
 from sizing.room import tightest_rank
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT, Scenario
@@ -34,6 +36,12 @@ OVERLAYS, KIND, MORE, CUT = "overlays", "overlay_kind", "more_overlays", "cut"
 FULL = "overlays_full"
 POINT = {"context_length": "point_tokens", "batch_size": "point_requests"}
 BY_REQUESTS = "requests"
+
+
+def without_faults(held: Held, outcome: Outcome) -> tuple[Held, Outcome]:
+    """What is drawn where a field is at fault: the same scenario with its default in the field's place."""
+    usual_values = {name: DEFAULTS[name] for name in outcome.set_aside if name in DEFAULTS}
+    return replace(held, values=held.values | usual_values), replace(outcome, fault=None, set_aside=())
 
 
 def headline(outcome: Outcome, report: Report, unit: Unit) -> str:

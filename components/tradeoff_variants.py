@@ -33,7 +33,7 @@ USUAL: dict[str, tuple[Any, ...]] = {
     "accelerator": ("h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm", "mi300x"),
 }
 GGUF = ("q8_0", "q4_k_m")
-ONE_NAME = {"bf16": ("bf16", "bfloat16", "auto"), "fp8": ("fp8", "fp8_e4m3"), "fp8_e4m3": ("fp8", "fp8_e4m3")}
+SAME_SIZE = ({"bf16", "bfloat16", "fp16", "float16", "f16"}, {"fp8", "fp8_e4m3", "fp8_e5m2"})
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def values_of(kind: str, engine: str) -> list[Any]:
 
 
 def usual(kind: str, values: Mapping[str, Any], current: Iterable[Any]) -> list[Variant]:
-    """The variants of a kind that are drawn when it is picked; `current` are the names that the scenario's own value
-    goes by. Weights are offered as files of the engine's own kind."""
+    """The variants of a kind that are drawn when it is picked, those left out that draw the same line as the
+    scenario's own value, which goes by the names `current`. Weights are offered as files of the engine's own kind."""
     engine = str(values["engine"])
     offered = values_of(kind, engine)
     wanted = [value for value in USUAL.get(kind, offered) if value in offered]
@@ -108,7 +108,7 @@ def usual(kind: str, values: Mapping[str, Any], current: Iterable[Any]) -> list[
         wanted = [value for value in wanted if (value in GGUF) == (engine == "llama.cpp")]
     if kind == "kv_dtype" and "fp8" in wanted:
         wanted = [value for value in wanted if value != "fp8_e4m3"]
-    own = {name for value in current for name in ONE_NAME.get(value, (value,))}
+    own = {name for value in current for name in next((same for same in SAME_SIZE if value in same), {value})}
     return [Variant(kind, value) for value in wanted if value not in own][:MOST_OVERLAYS]
 
 

@@ -24,9 +24,7 @@ from sizing.report import Report
 
 
 def border(held: Held, outcome: Outcome, surveyed: Survey, report: Report, variants: list[Variant]) -> None:
-    """The headline, the map and the table of what each overlay buys."""
-    st.title(tradeoff_controls.headline(outcome, report, held.units), anchor=False)
-    st.caption(wording.how_sure(report, held.units))
+    """The map, and the table of what each overlay buys."""
     tradeoff_controls.draw_overlays(held, outcome, variants)
     with st.container(gap="xxsmall"):
         st.plotly_chart(
@@ -85,10 +83,15 @@ for complaint in held.complaints:
     st.caption(f":orange[:material/link_off:] {complaint}")
 if outcome.fault:
     draw_trouble(held, outcome, slots)
-elif outcome.planned and outcome.report:
-    variants, vain = tradeoff_controls.chosen_overlays(held, outcome)
+if outcome.planned and outcome.report:
+    shown, drawn = tradeoff_controls.without_faults(held, outcome)
+    variants, vain = tradeoff_controls.chosen_overlays(shown, drawn)
     for complaint in vain:
         st.caption(f":orange[:material/link_off:] {complaint}")
-    surveyed = survey(held.values, held.config_text, outcome, tradeoff_controls.own_name(held, outcome), variants)
-    border(held, outcome, surveyed, outcome.report, variants)
-    sections(held, surveyed, outcome.planned)
+    name = tradeoff_controls.own_name(shown, drawn)
+    surveyed = survey(shown.values, shown.config_text, drawn, name, variants)
+    if not outcome.fault:
+        st.title(tradeoff_controls.headline(outcome, outcome.report, held.units), anchor=False)
+        st.caption(wording.how_sure(outcome.report, held.units))
+    border(shown, drawn, surveyed, outcome.report, variants)
+    sections(shown, surveyed, outcome.planned)

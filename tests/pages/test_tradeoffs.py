@@ -250,12 +250,19 @@ def test_weights_beyond_the_budget_leave_the_overlays() -> None:
     assert len(borders(app)) == 1
 
 
-def test_an_impossible_scenario_shows_its_way_out_and_no_map() -> None:
+def test_an_impossible_scenario_shows_its_way_out_above_the_map_without_the_fault() -> None:
     app = opened(model="Qwen/Qwen3.5-27B", tensor_parallel=16, engine="minimum")
     assert "No split of Qwen3.5-27B over 16 GPUs" in headline(app)
-    assert len(app.get("plotly_chart")) == 0
+    assert "left out" in captions(app)
+    assert next(iter(bought(app))) == "KV BF16" and len(borders(app)) > 1
     ran(app.button(key="fix_0").click())
-    assert len(app.get("plotly_chart")) == 3
+    assert headline(app).startswith("At 8K tokens")
+
+
+def test_a_model_that_is_not_known_has_no_map() -> None:
+    app = opened(model="nobody/nothing")
+    assert "not known here" in headline(app)
+    assert len(app.get("plotly_chart")) == 0
 
 
 @pytest.mark.parametrize(
