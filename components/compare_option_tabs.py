@@ -44,7 +44,7 @@ def draw(held: Held, outcome: Outcome, own_prices: Mapping[str, float]) -> None:
 
 def _accelerators(question: Question, held: Held, own_prices: Mapping[str, float]) -> None:
     options = accelerator_options(question)
-    priced = sum(rent_of(option.key, own_prices) is not None for option in options)
+    priced = sum(rent_of(option.key, {}) is not None for option in options)
     st.caption(
         "Room is what a GPU's pool has left under this load. GPUs needed are counted with tensor parallel 1, 2 … 64. "
         f"{priced} of {len(options)} have a list price; any price can be typed in its cell."

@@ -19,7 +19,7 @@ body { margin: 0 auto; padding: 16px; max-width: 720px; background: #fff; color:
 @media print { body { padding: 0; max-width: none } }
 h1 { font-size: 22px; line-height: 1.25; margin: 4px 0 } h2 { font-size: 14px; margin: 22px 0 6px }
 p { margin: 4px 0 } .quiet { color: #5a6270 } svg { display: block; width: 100%; height: auto; fill: #11151c }
-table { width: 100%; border-collapse: collapse; font-size: 12px }
+.wide { overflow-x: auto } table { width: 100%; border-collapse: collapse; font-size: 12px }
 th { font-weight: 400; color: #5a6270; text-align: left } td, th { padding: 4px 10px 4px 4px; vertical-align: top;
   border-bottom: 1px solid #d5d9df } .number { text-align: right } tr, svg, pre, dl { break-inside: avoid }
 h2 { break-after: avoid }
@@ -75,7 +75,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequen
     body = "".join(
         f"<tr>{''.join(_cell('td', text, index in numbers) for index, text in enumerate(row))}</tr>" for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    body = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="Table">{body}</div>'
 
 
 def _cell(tag: str, text: str, number: bool) -> str:

@@ -17,20 +17,30 @@ from components.solve import OWN_CONFIG, Outcome
 
 OPENED = "open_file"
 TOLD = "told_of_file"
+SHOWN_LINK = 700  # characters that are shown whole
 LONG_LINK = 4_000  # characters; from here on some chats and mail programs cut
 
 
 def draw(held: Held, outcome: Outcome, rows: Sequence[Row]) -> None:
     """`rows` are those of a comparison; without them the report is the scenario's."""
     link = link_to(held)
-    st.caption("A link to this page as it is")
-    st.code(link, language=None, wrap_lines=True, height=110 if len(link) > 300 else "content")
+    _link(link)
     for sentence in left_out(held, link):
         st.caption(sentence)
     _downloads(held, outcome, rows, link)
     st.caption("The form's scenario on a command line")
-    st.code(command(held.values), language="bash", wrap_lines=True)
+    st.code(command(held.values), language=None, wrap_lines=True)
     st.file_uploader("Open a saved file", type=["json"], key=OPENED, on_change=open_file, max_upload_size=2)
+
+
+def _link(link: str) -> None:
+    """A long link scrolls in a field, where a keyboard reaches all of it."""
+    label = "A link to this page as it is"
+    if len(link) > SHOWN_LINK:
+        st.text_area(label, link, height=110)
+    else:
+        st.caption(label)
+        st.code(link, language=None, wrap_lines=True)
 
 
 def link_to(held: Held) -> str:
