@@ -96,9 +96,12 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
+    """`short_term`: what is too large, "weights" or another term where the budget ends before the cache begins."""
+
     state: State | None = None
     fits: bool | None = None
     short_by_bytes: int | None = None
+    short_term: str | None = None
     remedies: tuple[Remedy, ...] = ()
 
 

@@ -11,7 +11,7 @@ from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.logical import logical_cost
 from sizing.report import CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
-from sizing.room import replica_batches, room, tightest_rank
+from sizing.room import fullest_load, replica_batches, room, tightest_rank
 from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
 
 TIGHT_SHARE = 20  # tight: less than one twentieth of the pool is left
@@ -128,9 +128,18 @@ def _verdict(planned: EnginePlan) -> Verdict:
     if rank.usable is None or left is None:
         return Verdict()
     if left < 0:
-        return Verdict(state="short", fits=False, short_by_bytes=-left)
+        return Verdict(state="short", fits=False, short_by_bytes=-left, short_term=_largest(planned, rank))
     state: State = "tight" if left * TIGHT_SHARE < rank.usable else "fits"
     return Verdict(state=state, fits=True, short_by_bytes=0)
+
+
+def _largest(planned: EnginePlan, rank: RankPlan) -> str:
+    """The largest of the terms that have to shrink: those before the cache where nothing is left for it."""
+    before = ("weights", "draft", "encoder", "activation", "graphs", "runtime")
+    load = fullest_load(planned)
+    cache = {"kv": int(rank.cache.kv(*load)), "state": int(rank.cache.state(*load))}
+    sizes = cache if (rank.usable or 0) > 0 else {name: getattr(rank, name) for name in before}
+    return max(sizes, key=lambda name: sizes[name])
 
 
 def _capacity_notes(capacity: Capacity) -> list[str]:

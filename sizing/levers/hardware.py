@@ -9,7 +9,7 @@ from sizing.levers.step import Lever, Step
 from sizing.scenario import Scenario
 
 GPUS_OF_A_NODE = 8
-MORE_GPUS = (2, 4)
+MORE_GPUS = (2, 4, 8, 16)
 NOTABLY_LARGER = 1.15
 KINDS = ("consumer", "workstation", "datacenter")
 
@@ -22,12 +22,14 @@ def hardware_levers(asked: Scenario, accelerator: Accelerator | None) -> Iterato
 
 def _more_gpus(asked: Scenario, times: int) -> Step:
     """Tensor parallel within a node, pipeline stages beyond."""
-    ranks = asked.tensor_parallel * times
-    values: dict[str, Any] = {"tensor_parallel": ranks}
-    if ranks > GPUS_OF_A_NODE:
-        values = {"pipeline_parallel": asked.pipeline_parallel * times}
-    elif asked.dp_attention:
-        values["data_parallel"] = asked.data_parallel * times
+    ranks = max(asked.tensor_parallel, min(GPUS_OF_A_NODE, asked.tensor_parallel * times))
+    more = ranks // asked.tensor_parallel
+    stages = asked.pipeline_parallel * (times // more)
+    values: dict[str, Any] = {"tensor_parallel": ranks} if more > 1 else {}
+    if stages > asked.pipeline_parallel:
+        values["pipeline_parallel"] = stages
+    if asked.dp_attention and more > 1:
+        values["data_parallel"] = asked.data_parallel * more
     return Step(gpus_text(asked.model_copy(update=values)), values)
 
 

@@ -41,7 +41,13 @@ def test_one_report_from_flags() -> None:
     assert code == 0
     assert set(report) == REPORT_FIELDS
     assert report["scenario"]["context_length"] == 8192
-    assert report["verdict"] == {"state": "fits", "fits": True, "short_by_bytes": 0, "remedies": []}
+    assert report["verdict"] == {
+        "state": "fits",
+        "fits": True,
+        "short_by_bytes": 0,
+        "short_term": None,
+        "remedies": [],
+    }
 
 
 def test_the_terms_and_what_is_free_and_outside_make_the_total() -> None:

@@ -151,6 +151,20 @@ def test_from_an_h100_module_the_next_are_modules() -> None:
     assert names[1] == "h200-sxm-141gb"
 
 
+def test_the_fewest_gpus_that_suffice_are_told() -> None:
+    """Two nodes of eight for 684.5 billion parameters of one byte; two cards for 54 GB of weights."""
+    load = {"engine": "vllm", "accelerator": "h100-sxm5-80gb", "context_length": 8192, "batch_size": 16}
+    large = by_field(load | {"model": "deepseek-ai/DeepSeek-V3"})["tensor_parallel"]
+    assert (large.change, large.fits) == ("16 GPUs, TP 8 × PP 2", True)
+    assert by_field(load | {"model": GEMMA, "context_length": 32_768})["tensor_parallel"].change == "2 GPUs, TP 2"
+
+
+@pytest.mark.parametrize(("model", "term"), [("deepseek-ai/DeepSeek-V3", "weights"), (GEMMA, "kv")])
+def test_the_term_that_has_to_shrink_is_told(model: str, term: str) -> None:
+    load = {"model": model, "engine": "vllm", "accelerator": "h100-sxm5-80gb"}
+    assert report_of(planned_of(load | {"context_length": 32_768, "batch_size": 16})).verdict.short_term == term
+
+
 def test_replicas_of_attention_relieve_a_replicated_latent() -> None:
     """DeepSeek-V3's latent is held whole by each of 8 ranks: shared out over them it takes an eighth."""
     load = {"model": "deepseek-ai/DeepSeek-V3", "engine": "vllm", "accelerator": "h200-sxm-141gb"}
