@@ -34,6 +34,14 @@ def class_defaults() -> dict[str, dict[str, Any]]:
     return data
 
 
+class Reading:
+    """What one reading of a file has come to, shared by all its parts: doubts, and the fields that were looked at."""
+
+    def __init__(self) -> None:
+        self.doubts: list[Doubt] = []
+        self.asked: set[str] = set()
+
+
 class Fields:
     """One config object (the file itself or a nested part such as text_config) with its class's defaults."""
 
@@ -42,29 +50,39 @@ class Fields:
         self.data = data
         self.model_type = model_type
         self.path = path
-        self.doubts: list[Doubt] = []
+        self.reading = Reading()
         self._defaults: Mapping[str, Any] = known.get("defaults", {})
         self._aliases: Mapping[str, str] = known.get("aliases", {})
         self._parts: Mapping[str, str] = known.get("parts", {})
 
-    def described(
-        self, names: Mapping[str, str] | None = None, defaults: Mapping[str, Any] | None = None
-    ) -> "Fields":
+    def described(self, names: Mapping[str, str] | None = None, defaults: Mapping[str, Any] | None = None) -> "Fields":
         """The same object for a type that no class describes: its names (common name → its own) and defaults."""
         other = Fields(self.data, self.model_type, self.path)
-        other.doubts = self.doubts
+        other.reading = self.reading
         other._aliases = {**self._aliases, **(names or {})}
         other._defaults = {**self._defaults, **(defaults or {})}
         return other
 
     def doubt(self, name: str, message: str, *, kv: bool = True, weights: bool = True) -> None:
         """Record what was assumed; the grade of what it touches drops."""
-        self.doubts.append(Doubt(self.path + name, message, kv, weights))
+        self.reading.doubts.append(Doubt(self.path + name, message, kv, weights))
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        return self.reading.doubts
+
+    def unread(self) -> list[str]:
+        """Stated fields that the class does not have and that nobody looked at."""
+        known = {*self._defaults, *self._aliases, *self._aliases.values()}
+        return [name for name in self.data if name not in known and self.path + name not in self.reading.asked]
 
     def _names(self, name: str) -> list[str]:
+        """The names that a field may go by; all of them count as looked at."""
         own = self._aliases.get(name, name)
         others = [common for common, target in self._aliases.items() if target == own]
-        return list(dict.fromkeys([name, own, *others]))
+        names = list(dict.fromkeys([name, own, *others]))
+        self.reading.asked.update(self.path + each for each in names)
+        return names
 
     def has(self, name: str) -> bool:
         """Whether the file itself states the field (null counts as stated)."""
@@ -157,7 +175,7 @@ class Fields:
         if not isinstance(model_type, str):
             raise ConfigError(f"{self.path}{name}.model_type", f"{self.path}{name}.model_type is not a text.")
         part = Fields(value, model_type, f"{self.path}{name}.")
-        part.doubts = self.doubts
+        part.reading = self.reading
         return part
 
 

@@ -53,9 +53,10 @@ def all_full(f: Fields, layers: int) -> list[str]:
 def _stray_fields(f: Fields, layers: int) -> list[str]:
     """The fields by which transformers' cache_utils.get_layer_types_and_kwargs would choose another cache."""
     stated = _stated(f, layers)
+    windows = [name for name in ("sliding_window", "attention_chunk_size") if f.raw(name) is not None]
     if stated is not None:
         return [] if set(stated) == {FULL} else ["layer_types"]
-    return [name for name in ("sliding_window", "attention_chunk_size") if f.raw(name) is not None]
+    return windows
 
 
 def all_sliding(f: Fields, layers: int) -> list[str]:

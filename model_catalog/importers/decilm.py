@@ -27,7 +27,7 @@ def _block_part(f: Fields, index: int, block: dict[str, object], name: str) -> F
     if not isinstance(part, dict):
         raise ConfigError(path, f"{path} is not an object.")
     fields = Fields(part, "", f"{path}.")
-    fields.doubts = f.doubts
+    fields.reading = f.reading
     return fields
 
 
@@ -94,7 +94,7 @@ def read_openelm(f: Fields) -> ModelSpec:
     built = [_openelm_layer(f, width, head_dim, heads[i], kv_heads[i], sizes[i]) for i in range(layers)]
     names = {"hidden_size": width, "max_position_embeddings": f.whole("max_context_length", 2048)}
     other = Fields({**f.data, **names}, f.model_type, f.path)
-    other.doubts = f.doubts
+    other.reading = f.reading
     return decoder(other, built, tied=f.flag("share_input_output_layers", True))
 
 

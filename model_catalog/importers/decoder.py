@@ -51,7 +51,7 @@ def overlaid(f: Fields, own: Mapping[str, Any]) -> Fields:
     if not own:
         return f
     layer = Fields({**f.data, **own}, f.model_type, f.path)
-    layer.doubts = f.doubts
+    layer.reading = f.reading
     return layer
 
 
@@ -68,5 +68,5 @@ def overrides(f: Fields, layers: int) -> list[Mapping[str, Any]] | None:
 def read_as(f: Fields, model_type: str) -> Fields:
     """The same fields with the defaults of another model type's class."""
     other = Fields(f.data, model_type, f.path)
-    other.doubts = f.doubts
+    other.reading = f.reading
     return other

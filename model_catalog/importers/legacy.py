@@ -223,7 +223,7 @@ def read_jetmoe(f: Fields) -> ModelSpec:
     data = {**f.data, "num_attention_heads": heads}
     family = Family(head_dim=lambda f: f.whole("kv_channels"), own_attention=jetmoe_attention, mixture=mixtral_experts)
     own = Fields(data, f.model_type, f.path)
-    own.doubts = f.doubts
+    own.reading = f.reading
     return read_plain(own, family)
 
 

@@ -72,7 +72,7 @@ def _halved(f: Fields) -> Fields:
     counts = {name: f.whole(name, minimum=0, maximum=2 * MOST_LAYERS) // 2 for name in names if f.raw(name) is not None}
     layer_types = (f.items("layer_types", str, most=2 * MOST_LAYERS) or [])[::2]
     other = Fields({**f.data, **counts, "layer_types": layer_types}, f.model_type, f.path)
-    other.doubts = f.doubts
+    other.reading = f.reading
     return other
 
 

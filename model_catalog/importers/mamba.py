@@ -21,7 +21,7 @@ def read_mamba(f: Fields) -> ModelSpec:
     hidden = f.whole("hidden_size")
     mamba = Mamba1(
         hidden=hidden,
-        channels=f.whole("expand") * hidden,
+        channels=f.whole("intermediate_size", f.whole("expand") * hidden),
         state=f.whole("state_size"),
         step_rank=whole_or_auto(f, "time_step_rank", ceil(hidden / 16)),
         kernel=f.whole("conv_kernel"),

@@ -9,6 +9,7 @@ from model_catalog.fields import ConfigError, Fields, class_defaults
 from model_catalog.importers import unknown
 from model_catalog.importers.readers import READERS
 from model_catalog.importers.rope import read_ropes
+from model_catalog.importers.unread import doubt_unread
 from model_catalog.mixed_formats import with_own_formats
 from model_catalog.quantization import dtype_of, read_quantization
 from model_catalog.spec import ModelSpec
@@ -35,13 +36,15 @@ def read_fields(f: Fields) -> ModelSpec:
     f = unknown.named(f, READERS)
     reader = READERS.get(f.model_type)
     if reader and not _names_decoder(f):
-        return reader(f)
+        spec = reader(f)
+        doubt_unread(f)
+        return spec
     text = decoder_part(f)
     if text is None:
         return unknown.read_unknown(f)
     towers = import_module("model_catalog.importers.wrapped")  # only when needed: a third of all readers' code
-    spec: ModelSpec = towers.read_wrapped(f, text, read_fields)
-    return spec
+    wrapped: ModelSpec = towers.read_wrapped(f, text, read_fields)
+    return wrapped
 
 
 def _names_decoder(f: Fields) -> bool:

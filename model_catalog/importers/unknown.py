@@ -90,7 +90,7 @@ def _in_usual_names(f: Fields) -> Fields:
     found = {common: name for common, name in names.items() if name is not None}
     data = {**f.data, **{common: _largest(f, name) for common, name in found.items()}}
     usual = Fields(data, f.model_type, f.path)
-    usual.doubts = f.doubts
+    usual.reading = f.reading
     if names["num_hidden_layers"] is None:
         data |= _listed_layers(f)
     if names["intermediate_size"] is None:

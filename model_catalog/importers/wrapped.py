@@ -42,7 +42,7 @@ def read_wrapped(f: Fields, text: Fields, read_text: Callable[[Fields], ModelSpe
     tied = tied_of(f, text)
     data = {name: value for name, value in text.data.items() if name != "tie_embedding"}
     decoder = Fields({**data, "tie_word_embeddings": tied}, text.model_type, text.path)
-    decoder.doubts = f.doubts
+    decoder.reading = f.reading
     spec = read_text(decoder)
     return replace(
         spec,

@@ -41,7 +41,7 @@ def read_zamba2(f: Fields) -> ModelSpec:
     """num_mem_blocks shared blocks take turns; adapters make each use of a block a little different."""
     hidden, heads = f.whole("hidden_size"), f.whole("num_attention_heads")
     kinds = stated_kinds(f, f.layer_count(), KNOWN, _zamba2_kinds)
-    mixer = _attention(f, 2 * hidden // heads, f.whole("num_key_value_heads", heads))
+    mixer = _attention(f, f.whole("attention_head_dim", 2 * hidden // heads), f.whole("num_key_value_heads", heads))
     uses = kinds.count(HYBRID)
     blocks = min(f.whole("num_mem_blocks"), uses)
     shared = [
@@ -72,7 +72,7 @@ def _zamba2_mamba(f: Fields) -> Mamba2:
         hidden=hidden,
         channels=channels,
         heads=heads,
-        head_dim=channels // heads,
+        head_dim=f.whole("mamba_headdim", channels // heads),
         state=f.whole("mamba_d_state"),
         groups=f.whole("mamba_ngroups"),
         kernel=f.whole("mamba_d_conv"),

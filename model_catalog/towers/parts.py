@@ -215,5 +215,5 @@ def decoder_part(f: Fields) -> Fields | None:
 
 def _typed(f: Fields, data: Mapping[str, Any], model_type: str, path: str) -> Fields:
     part = Fields(data, model_type, path)
-    part.doubts = f.doubts
+    part.reading = f.reading
     return part

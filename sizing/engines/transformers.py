@@ -86,8 +86,11 @@ def _element(formats: CacheFormats) -> int:
 
 
 def _kept(window: int | None) -> int | None:
-    """DynamicSlidingWindowLayer keeps the last window − 1 tokens; the newest comes with the next step."""
-    return None if window is None else window - 1
+    """DynamicSlidingWindowLayer keeps the last window − 1 tokens; the newest comes with the next step.
+
+    It cuts them off by [-window + 1:], which for a window of 1 keeps everything.
+    """
+    return window - 1 if window is not None and window > 1 else None
 
 
 def _attention(mixer: Attention, formats: CacheFormats) -> CacheCost:

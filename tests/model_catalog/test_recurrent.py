@@ -270,3 +270,20 @@ def test_recurrent_gemma_repeats_its_blocks_over_windowed_attention() -> None:
     spec = read_config({"model_type": "recurrent_gemma", "num_hidden_layers": 3})
     assert [m.window for layer in spec.each_layer() for m in layer.mixers if isinstance(m, Attention)] == [2048]
     assert {(m.conv_channels, m.conv_kernel, m.state_elements) for m in states(spec)} == {(2560, 4, 2560)}
+
+
+def test_mamba_widths_that_the_config_states_itself() -> None:
+    """transformers 5.24 sets them after it derived its own: 2 layers × 1,536 × (4 columns × 2 B + 16 × 4 B)."""
+    spec = read_config({"model_type": "mamba", "num_hidden_layers": 2, "hidden_size": 512, "intermediate_size": 1536})
+    (run,) = spec.layers
+    (mixer,) = run.layer.mixers
+    assert isinstance(mixer, Recurrent)
+    assert (mixer.conv_channels, mixer.state_elements) == (1536, 1536 * 16)
+
+
+def test_zamba_2_heads_that_the_config_states_itself() -> None:
+    kinds = ["mamba", "hybrid"]
+    config = {"model_type": "zamba2", "num_hidden_layers": 2, "layers_block_type": kinds, "attention_head_dim": 64}
+    attention = read_config(config).layers[1].layer.mixers[0]
+    assert isinstance(attention, Attention)
+    assert attention.head_dim == 64
