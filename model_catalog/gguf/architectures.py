@@ -123,6 +123,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "deepseek": plain("deepseek", ROUTED, SHARED, FIRST_DENSE),
     "deepseek2": plain("deepseek_v3", latent.latent, ROUTED, SHARED, FIRST_DENSE, DRAFTS),
     "deepseek32": plain("deepseek_v32", latent.latent, latent.indexer, ROUTED, SHARED, FIRST_DENSE, DRAFTS),
+    "deepseek4": plain("deepseek_v4", latent.compressed, ROUTED, SHARED, DRAFTS),
     "dots1": plain("dots1", ROUTED, SHARED, FIRST_DENSE),
     "ernie4_5": plain("ernie4_5"),
     "ernie4_5-moe": plain("ernie4_5_moe", ernie_moe),

@@ -35,3 +35,20 @@ def indexer(facts: Facts) -> dict[str, Any]:
         "index_topk": f.whole("attention.indexer.top_k"),
         "indexer_types": ["full" if each else "shared" for each in own or [True] * facts.layers],
     }
+
+
+def compressed(facts: Facts) -> dict[str, Any]:
+    """DeepSeek-V4: a window everywhere, and compressed entries as compress_ratios says for each layer."""
+    f = facts.fields
+    return {
+        "compress_ratios": f.items("attention.compress_ratios", int),  # prediction layers may have entries too
+        "sliding_window": f.whole("attention.sliding_window"),
+        "qk_rope_head_dim": f.whole("rope.dimension_count", minimum=0),
+        "q_lora_rank": f.whole("attention.q_lora_rank"),
+        "o_groups": f.whole("attention.output_group_count"),
+        "o_lora_rank": f.whole("attention.output_lora_rank"),
+        "hc_mult": f.whole("hyper_connection.count"),
+        "index_n_heads": f.whole("attention.indexer.head_count"),
+        "index_head_dim": f.whole("attention.indexer.key_length"),
+        "index_topk": f.whole("attention.indexer.top_k"),
+    }

@@ -300,3 +300,31 @@ def test_layers_with_tensors_of_their_own_stay_apart(tmp_path: Path) -> None:
     spec = read_file(write(tmp_path / "m.gguf", "llama", {**LLAMA_8B, "block_count": 2}, tensors))
     layers: list[Layer] = list(spec.each_layer())
     assert [len(layer.tensors) for layer in layers] == [4, 5]
+
+
+def test_deepseek_v4_compresses_by_ratio(tmp_path: Path) -> None:
+    """deepseek-ai/DeepSeek-V4-Flash, whose list has an entry for the prediction layer as well."""
+    metadata = {
+        **LLAMA_8B,
+        "block_count": 43,
+        "context_length": 1048576,
+        "attention.head_count": 64,
+        "attention.head_count_kv": 1,
+        "attention.key_length": 512,
+        "attention.q_lora_rank": 1024,
+        "attention.sliding_window": 128,
+        "attention.compress_ratios": [0, 0] + [4, 128] * 20 + [4, 0],
+        "attention.output_group_count": 8,
+        "attention.output_lora_rank": 1024,
+        "attention.indexer.head_count": 64,
+        "attention.indexer.key_length": 128,
+        "attention.indexer.top_k": 512,
+        "rope.dimension_count": 64,
+        "hyper_connection.count": 4,
+        "expert_count": 256,
+        "expert_used_count": 6,
+        "expert_shared_count": 1,
+        "expert_feed_forward_length": 2048,
+    }
+    spec = read_file(write(tmp_path / "m.gguf", "deepseek4", metadata))
+    assert mixers(spec) == mixers(find_entry("deepseek-ai/DeepSeek-V4-Flash").spec)
