@@ -14,6 +14,7 @@ from components.export_report import Frame, comparison_report, scenario_report
 from components.pins import link_text
 from components.scenario_state import HELD, Held, address_of, forget_controls, moved
 from components.solve import OWN_CONFIG, Outcome
+from components.start_command import start_command, start_notes
 
 OPENED = "open_file"
 TOLD = "told_of_file"
@@ -30,7 +31,19 @@ def draw(held: Held, outcome: Outcome, rows: Sequence[Row]) -> None:
     _downloads(held, outcome, rows, link)
     st.caption("The form's scenario on a command line")
     st.code(command(held.values), language=None, wrap_lines=True)
+    _start(outcome)
     st.file_uploader("Open a saved file", type=["json"], key=OPENED, on_change=open_file, max_upload_size=2)
+
+
+def _start(outcome: Outcome) -> None:
+    """The engine's own command line, where it has one."""
+    if outcome.planned and outcome.asked and not outcome.fault:
+        start = start_command(outcome.asked, outcome.planned)
+        if start:
+            st.caption("What starts the engine with it")
+            st.code(start, language=None, wrap_lines=True)
+            for note in start_notes(outcome.asked, outcome.planned):
+                st.caption(note)
 
 
 def _link(link: str) -> None:

@@ -18,6 +18,7 @@ from components.memory_bar import alternative_text
 from components.scenario_state import Held
 from components.segments import bar_of
 from components.solve import Outcome
+from components.start_command import start_command, start_notes
 from sizing.comparison import waterfall
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
@@ -56,6 +57,7 @@ def scenario_report(held: Held, outcome: Outcome, frame: Frame) -> str:
         ),
         *_assumptions(report),
         *_lines(held, report),
+        *_start(outcome, planned),
         _footer(frame, [report]),
     ]
     return html.document(f"KV Atlas: {verdict}", parts)
@@ -113,6 +115,14 @@ def _lines(held: Held, report: Report) -> Iterator[str]:
     if held.own_config:
         yield html.quiet("Save this as config.json beside the command.")
         yield html.code(held.own_config)
+
+
+def _start(outcome: Outcome, planned: EnginePlan) -> Iterator[str]:
+    start = start_command(outcome.asked, planned) if outcome.asked else None
+    if start and outcome.asked:
+        yield html.heading("Run it")
+        yield html.code(start)
+        yield html.sentences(start_notes(outcome.asked, planned))
 
 
 def comparison_report(held: Held, rows: Sequence[Row], own_prices: Mapping[str, float], frame: Frame) -> str:

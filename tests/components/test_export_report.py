@@ -107,7 +107,9 @@ def test_a_scenario_says_all_that_plan_says() -> None:
 
 
 def test_start_up_log_of_an_engine_that_prints_one() -> None:
-    assert "GPU KV cache size: " in Found(of_scenario(visit(engine="vllm"))).text
+    text = Found(of_scenario(visit(engine="vllm"))).text
+    assert "GPU KV cache size: " in text
+    assert "vllm serve google/gemma-3-27b-it" in text
 
 
 def test_a_comparison_has_figures_tables_grades_and_prices() -> None:
