@@ -41,7 +41,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
 
 
 def _grades(resolved: Resolved, spec: ModelSpec) -> Grades:
-    grades = grades_of(spec, activation=budget.GRADE, graphs=budget.GRADE)
+    grades = replace(grades_of(spec, activation=budget.GRADE, graphs=budget.GRADE), runtime=budget.GRADE)
     return grades if resolved.exact else replace(grades, kv="assumed", state="assumed")
 
 
