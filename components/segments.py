@@ -96,11 +96,11 @@ def _cache(rank: RankPlan, planned: EnginePlan) -> Iterator[Term]:
         yield from _held(rank, planned, kv)
         yield "Reserved, unused", (rank.usable or need) - need, inks.KV, "unused", False
         return
-    pool = max(0, rank.usable)
+    pool = max(0, min(rank.usable, rank.usable if rank.available is None else rank.available))
     fits_state = min(state, pool)
     yield "State", fits_state, inks.STATE, "solid", estimate
     yield "KV that fits", min(kv, pool - fits_state), inks.KV, "solid", estimate
-    yield "Short", need - pool, inks.KV, "short", estimate
+    yield "Short", need - max(0, rank.usable), inks.KV, "short", estimate
 
 
 def _held(rank: RankPlan, planned: EnginePlan, kv: int) -> Iterator[Term]:

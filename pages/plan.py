@@ -49,11 +49,11 @@ def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) ->
 
 
 def ways(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
-    """What to change, beside what requests of several lengths take."""
-    assert outcome.asked is not None
+    """What to change, beside what requests of several lengths take. A scenario at fault has ways out of its own."""
     with st.grid(2, min_column_width=370, gap=("small", "large")):
-        with st.container():
-            draw_remedies(remedies(outcome.asked, planned, outcome.accelerator), report, held.units)
+        if outcome.asked and not outcome.fault:
+            with st.container():
+                draw_remedies(remedies(outcome.asked, planned, outcome.accelerator), report, held.units)
         with st.container():
             known = report.per_gpu.available_kv_bytes is not None
             st.header("KV pool used, by length and load" if known else "KV needed, by length and load", anchor=False)

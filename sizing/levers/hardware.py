@@ -50,7 +50,7 @@ def gpus_text(scenario: Scenario) -> str:
 def _card_step(asked: Scenario, card: Accelerator) -> Step:
     """The card's own memory takes the place of a size that was given."""
     own = {"total_memory_bytes": None} if asked.total_memory_bytes else {}
-    return Step(card.name, {"accelerator": card.id, **own})
+    return Step(card.name.partition(" (")[0], {"accelerator": card.id, **own})
 
 
 def memory(card: Accelerator) -> int:
@@ -59,12 +59,12 @@ def memory(card: Accelerator) -> int:
 
 
 def larger_cards(accelerator: Accelerator) -> list[Accelerator]:
-    """Of the same vendor and no older generation, each notably larger than the one before, the most alike first."""
-    chosen, least = [], memory(accelerator) * NOTABLY_LARGER
-    for card in sorted(_alternatives(accelerator), key=lambda card: (memory(card) >> 30, _unlike(card, accelerator))):
-        if memory(card) >= least:
-            chosen.append(card)
-            least = memory(card) * NOTABLY_LARGER
+    """Of the same vendor and no older generation, each notably larger than the last; of like sizes the most alike."""
+    chosen: list[Accelerator] = []
+    left = sorted(_alternatives(accelerator), key=memory)
+    while left := [card for card in left if memory(card) >= memory((chosen or [accelerator])[-1]) * NOTABLY_LARGER]:
+        near = [card for card in left if memory(card) < memory(left[0]) * NOTABLY_LARGER]
+        chosen.append(min(near, key=lambda card: _unlike(card, accelerator)))
     return chosen
 
 
