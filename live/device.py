@@ -11,6 +11,7 @@ from live.memory import free_host_bytes
 from live.receipts import Device, DeviceKind, Reading
 
 STATUS = Path("/proc/self/status")
+CPUINFO = Path("/proc/cpuinfo")
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "std::bad_alloc")
 
 
@@ -40,10 +41,20 @@ def describe(kind: DeviceKind) -> Device:
     if kind == "cuda":
         properties = torch.cuda.get_device_properties(0)
         return Device(kind=kind, name=properties.name, total_memory=properties.total_memory)
-    processor = platform.processor() or platform.machine()
     if kind == "mps":
-        return Device(kind=kind, name=f"Apple GPU ({processor})")
-    return Device(kind=kind, name=f"{processor}, {torch.get_num_threads()} threads")
+        return Device(kind=kind, name=f"Apple GPU ({_processor()})")
+    threads = torch.get_num_threads()
+    return Device(kind=kind, name=f"{_processor()}, {threads} thread{'' if threads == 1 else 's'}")
+
+
+def _processor() -> str:
+    """The CPU's model as Linux names it, else what Python knows."""
+    try:
+        lines = CPUINFO.read_text().splitlines()
+    except OSError:
+        lines = []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return named or platform.processor() or platform.machine()
 
 
 def free_bytes(kind: DeviceKind) -> int | None:

@@ -31,6 +31,7 @@ class Job:
 
     kind: str
     seconds_limit: float
+    about: str = ""
     text: str = "Starting"
     result: dict[str, Any] | None = None
     fault: str | None = None
@@ -70,13 +71,13 @@ _running: list[Job] = []
 _starting = threading.Lock()
 
 
-def start(kind: str, payload: Mapping[str, Any], seconds_limit: float) -> Job:
-    """Start `live.worker` on a job ("measure" or "dry_run"). Raises Busy while another runs."""
+def start(kind: str, payload: Mapping[str, Any], seconds_limit: float, about: str = "") -> Job:
+    """Start `live.worker` on a job ("measure" or "dry_run"); `about` is the caller's own. Raises Busy."""
     with _starting:
         _running[:] = [job for job in _running if not job.ended]
         if _running:
             raise Busy("A run is going on this machine, perhaps another visitor's. One goes at a time; try again soon.")
-        job = Job(kind, seconds_limit)
+        job = Job(kind, seconds_limit, about)
         _running.append(job)
     try:
         job.process = _spawn({"job": kind, **payload})
