@@ -23,7 +23,7 @@ def draw_button(held: Held, *, answered: bool, label: str, icon: str) -> None:
     pinned, full = is_pinned(held), len(held.pins) >= MOST_PINS
     st.button(
         "Pinned" if pinned else label,
-        icon=icon,
+        icon=":material/check:" if pinned else icon,
         type="tertiary",
         key="pin",
         disabled=pinned or full or not answered,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from html import escape
 
-from components.export_svg import TEXTURES
+from components.export_svg import textures
 from components.legend import Item
 
 VERSION = "1.0"
@@ -39,7 +39,7 @@ def document(title: str, parts: Iterable[str]) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
-        f"<body>{TEXTURES}<main>{''.join(parts)}</main></body></html>\n"
+        f"<body>{textures()}<main>{''.join(parts)}</main></body></html>\n"
     )
 
 

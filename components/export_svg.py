@@ -16,18 +16,25 @@ WIDTH = 720
 LETTER = 6.2  # width of a letter at 12 px, on average: enough to keep labels apart
 LABEL_FROM = 0.1  # of the width: narrower segments are named in the legend only
 
-# One hidden drawing holds the textures of all figures.
-TEXTURES = (
-    '<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>'
-    '<pattern id="unused" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    f'<rect width="6" height="6" fill="{inks.KV}" fill-opacity=".12"/>'
-    f'<path d="M0 0V6" stroke="{inks.KV}" stroke-width="2"/></pattern>'
-    '<pattern id="short" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    f'<rect width="6" height="6" fill="{inks.KV}" fill-opacity=".25"/>'
-    f'<path d="M0 0V6M0 0H6" stroke="{inks.KV}" stroke-width="1.4"/></pattern>'
-    "</defs></svg>"
-)
-OUTLINES = {"unused": (inks.KV, 1.0), "short": (inks.SHORT, 1.5)}
+# Textures of keys and values: the opacity of the ground, the lines of a 6 × 6 tile, their width and turn.
+HATCHES: dict[str, tuple[float, str, float, int]] = {
+    "unused": (0.12, "M0 0V6", 2, 45),
+    "aside": (0.35, "M0 0V6", 3, -45),
+    "copies": (0.6, "M0 0V6", 3, 0),
+    "short": (0.25, "M0 0V6M0 0H6", 1.4, 45),
+}
+OUTLINES = {"unused": (inks.KV, 1.0), "aside": (inks.KV, 1.0), "short": (inks.SHORT, 1.5)}
+
+
+def textures() -> str:
+    """One hidden drawing that all figures of a page take their textures from."""
+    patterns = "".join(
+        f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate({turn})">'
+        f'<rect width="6" height="6" fill="{inks.KV}" fill-opacity="{alpha}"/>'
+        f'<path d="{lines}" stroke="{inks.KV}" stroke-width="{width}"/></pattern>'
+        for name, (alpha, lines, width, turn) in HATCHES.items()
+    )
+    return f'<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>{patterns}</defs></svg>'
 
 
 def memory_svg(bar: Bar, unit: Unit, alternative: str) -> str:

@@ -3,14 +3,17 @@
 import re
 from datetime import date
 from html.parser import HTMLParser
+from typing import get_args
 
 import pytest
 
 from components.compare_rows import Row, rows_of
 from components.export_html import document, footer
 from components.export_report import Frame, comparison_report, scenario_report
+from components.export_svg import HATCHES
 from components.pins import Pin
 from components.scenario_state import Held, held_from
+from components.segments import Texture
 from components.solve import solve
 
 FRAME = Frame("https://atlas.example/compare?model=a%2Fb&batch_size=16", date(2026, 11, 29), "GiB")
@@ -104,6 +107,15 @@ def test_a_scenario_says_all_that_plan_says() -> None:
         assert said in found.text, said
     (figure,) = [attributes for tag, attributes in found.tags if tag == "svg" and attributes.get("role") == "img"]
     assert "Weights 51." in (figure["aria-label"] or "") or "Weights 50." in (figure["aria-label"] or "")
+
+
+def test_every_texture_is_drawn() -> None:
+    assert set(HATCHES) == set(get_args(Texture)) - {"solid"}
+    tall = visit(engine="vllm", accelerator="h200-sxm-141gb")
+    tags = check_alone(of_scenario(tall)).tags
+    used = {match for _, attributes in tags for match in re.findall(r"url\(#(\w+)\)", attributes.get("fill") or "")}
+    assert used
+    assert used <= {attributes["id"] for tag, attributes in tags if tag == "pattern"}
 
 
 def test_start_up_log_of_an_engine_that_prints_one() -> None:
