@@ -17,15 +17,23 @@ NOT_ALIKE = {HEADS: "num_attention_heads", KV_HEADS: "num_key_value_heads", FEED
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """`parts` add the type's own fields; the metadata arrays in `own` are among what they read."""
+    """`parts` add the type's own fields; the metadata arrays in `own` are among what they read.
+
+    `without`: usual fields that the type does not have, for it derives them or states them in another way.
+    """
 
     model_type: str | Callable[[Facts], str]
     parts: tuple[Part, ...] = ()
     own: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
 
 
 def plain(model_type: str | Callable[[Facts], str], *parts: Part) -> Architecture:
     return Architecture(model_type, parts)
+
+
+def lacking(without: set[str], model_type: str, *parts: Part) -> Architecture:
+    return Architecture(model_type, parts, without=frozenset(without))
 
 
 def uneven(model_type: str, *parts: Part) -> Architecture:
@@ -46,8 +54,25 @@ def granite_moe_type(facts: Facts) -> str:
     return "granitemoeshared" if facts.fields.raw("expert_shared_feed_forward_length") else "granitemoe"
 
 
+def as_many_kv_heads(facts: Facts) -> dict[str, Any]:
+    """A type whose heads all have keys of their own and that has no field to say so."""
+    if facts.alike(KV_HEADS, max(facts.each(HEADS))) != max(facts.each(HEADS)):
+        facts.fields.doubt(KV_HEADS, "Each head is counted with keys of its own, as the type has it.")
+    return {}
+
+
 def one_kv_head(facts: Facts) -> dict[str, Any]:
     return {"multi_query": True}
+
+
+def qwen_shared(facts: Facts) -> dict[str, Any]:
+    """The shared expert; in files that do not state its width it is as wide as a dense layer."""
+    stated = facts.fields.whole("expert_shared_feed_forward_length", 0, minimum=0)
+    return {"shared_expert_intermediate_size": stated or max(*facts.each(FEED_FORWARD, 1), 1)}
+
+
+def every_layer_sparse(facts: Facts) -> dict[str, Any]:
+    return {"decoder_sparse_step": 1}
 
 
 def dbrx(facts: Facts) -> dict[str, Any]:
@@ -84,8 +109,8 @@ def hunyuan_moe(facts: Facts) -> dict[str, Any]:
     return {"num_experts": facts.fields.whole("expert_count"), "moe_topk": facts.alike("expert_used_count")}
 
 
+KV = "num_key_value_heads"
 EXPERTS, LOCAL, ROUTED = experts("num_experts"), experts("num_local_experts"), experts("n_routed_experts")
-QWEN_SHARED = per_token("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
 FIRST_DENSE = per_token("first_k_dense_replace", "leading_dense_block_count")
 SHARED = per_token("n_shared_experts", "expert_shared_count")
 NUM_SHARED = per_token("num_shared_experts", "expert_shared_count")
@@ -101,7 +126,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "apertus": plain("apertus"),
     "arcee": plain("arcee"),
-    "baichuan": plain("baichuan"),
+    "baichuan": lacking({KV}, "baichuan", as_many_kv_heads),
     "bailingmoe": plain("bailing_moe", EXPERTS, NUM_SHARED, FIRST_DENSE),
     "bailingmoe2": plain(
         "bailing_moe_v2",
@@ -111,15 +136,15 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         DRAFTS,
     ),
     "bitnet": plain("bitnet"),
-    "bloom": plain("bloom"),
+    "bloom": lacking({KV, "head_dim"}, "bloom", as_many_kv_heads),
     "chatglm": plain("glm"),
     "command-r": plain("cohere"),
     "cohere2": plain("cohere2", windows.layers(4)),
     "cohere2moe": plain(
         "cohere2_moe", windows.layers(4, full_first=True), EXPERTS, expert_width("intermediate_size"), NUM_SHARED
     ),
-    "dbrx": plain("dbrx", dbrx),
-    "deci": Architecture("nemotron-nas", (hybrids.nas_blocks,), frozenset({HEADS, KV_HEADS, FEED_FORWARD})),
+    "dbrx": lacking({KV, "head_dim"}, "dbrx", dbrx),
+    "deci": Architecture("nemotron-nas", (hybrids.nas_blocks,), frozenset(NOT_ALIKE), frozenset({KV})),
     "deepseek": plain("deepseek", ROUTED, SHARED, FIRST_DENSE),
     "deepseek2": plain("deepseek_v3", latent.latent, ROUTED, SHARED, FIRST_DENSE, DRAFTS),
     "deepseek32": plain("deepseek_v32", latent.latent, latent.indexer, ROUTED, SHARED, FIRST_DENSE, DRAFTS),
@@ -130,7 +155,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "exaone": plain("exaone"),
     "exaone4": plain("exaone4", windows.exaone4),
     "exaone-moe": plain("exaone_moe", windows.layers(4, 128), EXPERTS, NUM_SHARED, FIRST_DENSE),
-    "falcon": plain("falcon", falcon),
+    "falcon": lacking({KV, "head_dim"}, "falcon", falcon),
     "falcon-h1": plain("falcon_h1", hybrids.falcon_h1),
     "gemma": plain("gemma"),
     "gemma2": plain("gemma2", windows.layers(2, 4096)),
@@ -141,8 +166,8 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "glm4moe": plain("glm4_moe", ROUTED, SHARED, FIRST_DENSE, DRAFTS),
     "glm-dsa": plain("glm_moe_dsa", latent.latent, latent.indexer, ROUTED, SHARED, FIRST_DENSE, DRAFTS),
     "gpt-oss": plain("gpt_oss", windows.layers(2), LOCAL, expert_width("intermediate_size")),
-    "gpt2": plain("gpt2"),
-    "gptneox": plain("gpt_neox"),
+    "gpt2": lacking({KV, "head_dim"}, "gpt2", as_many_kv_heads),
+    "gptneox": lacking({KV, "head_dim"}, "gpt_neox", as_many_kv_heads),
     "granite": plain("granite"),
     "granitemoe": plain(
         granite_moe_type, LOCAL, per_token("shared_intermediate_size", "expert_shared_feed_forward_length")
@@ -157,15 +182,15 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "lfm2moe": uneven("lfm2_moe", hybrids.lfm2, EXPERTS, per_token("num_dense_layers", "leading_dense_block_count")),
     "llama": plain(llama_type, LOCAL),
     "llama4": plain("llama4_text", windows.llama4, LOCAL, expert_width("intermediate_size")),
-    "mamba": plain("mamba", hybrids.mamba),
-    "mamba2": plain("mamba2", hybrids.mamba2),
+    "mamba": lacking({"num_attention_heads", KV, "head_dim"}, "mamba", hybrids.mamba),
+    "mamba2": lacking({"num_attention_heads", KV}, "mamba2", hybrids.mamba2),
     "mimo2": uneven("mimo_v2_flash", windows.layers(6), windows.mimo2, ROUTED),
     "minicpm": plain("minicpm", EXPERTS),
     "minicpm3": plain("minicpm3", latent.latent),
     "minimax-m2": plain("minimax_m2", LOCAL, expert_width("intermediate_size")),
     "mistral3": plain("ministral3"),
     "mistral4": plain("mistral4", latent.latent, ROUTED, SHARED, FIRST_DENSE),
-    "mpt": plain("mpt"),
+    "mpt": lacking({KV, "head_dim"}, "mpt", as_many_kv_heads),
     "nemotron": plain("nemotron"),
     "nemotron_h": uneven("nemotron_h", hybrids.nemotron_h),
     "nemotron_h_moe": uneven("nemotron_h", hybrids.nemotron_h, ROUTED, hybrids.nemotron_experts),
@@ -176,24 +201,24 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "phi2": plain("phi"),
     "phi3": plain("phi3", windows.everywhere),
     "phimoe": plain("phimoe", windows.everywhere, LOCAL),
-    "qwen": plain("qwen", qwen1),
+    "qwen": lacking({KV}, "qwen", qwen1, as_many_kv_heads),
     "qwen2": plain("qwen2"),
-    "qwen2moe": plain("qwen2_moe", EXPERTS, QWEN_SHARED),
+    "qwen2moe": plain("qwen2_moe", EXPERTS, qwen_shared),
     "qwen2vl": plain("qwen2_vl_text"),
     "qwen3": plain("qwen3"),
     "qwen3moe": plain("qwen3_moe", EXPERTS),
-    "qwen3next": plain("qwen3_next", hybrids.qwen_delta, EXPERTS, QWEN_SHARED, DRAFTS),
+    "qwen3next": plain("qwen3_next", hybrids.qwen_delta, EXPERTS, qwen_shared, DRAFTS, every_layer_sparse),
     "qwen3vl": plain("qwen3_vl_text"),
     "qwen3vlmoe": plain("qwen3_vl_moe_text", EXPERTS),
     "qwen35": plain("qwen3_5_text", hybrids.qwen_delta),
-    "qwen35moe": plain("qwen3_5_moe_text", hybrids.qwen_delta, EXPERTS, QWEN_SHARED),
+    "qwen35moe": plain("qwen3_5_moe_text", hybrids.qwen_delta, EXPERTS, qwen_shared),
     "seed_oss": plain("seed_oss"),
     "smollm3": plain("smollm3"),
-    "stablelm": plain("stablelm"),
-    "starcoder": plain("gpt_bigcode", one_kv_head),
+    "stablelm": lacking({"head_dim"}, "stablelm"),
+    "starcoder": lacking({KV, "head_dim"}, "gpt_bigcode", one_kv_head),
     "starcoder2": plain("starcoder2", windows.not_stated),
     "pangu-embedded": plain("PanguEmbedded"),
-    "xverse": plain("xverse"),
+    "xverse": lacking({KV}, "xverse", as_many_kv_heads),
 }
 
 
@@ -203,6 +228,7 @@ def config_of(facts: Facts) -> dict[str, Any]:
     config = _common(facts, row.own)
     for part in row.parts:
         config |= part(facts)
+    config = {name: value for name, value in config.items() if name not in row.without}
     config["model_type"] = row.model_type if isinstance(row.model_type, str) else row.model_type(facts)
     return config
 

@@ -28,7 +28,6 @@ def qwen_delta(facts: Facts) -> dict[str, Any]:
         "linear_key_head_dim": f.whole("ssm.state_size"),
         "linear_value_head_dim": inner // heads,
         "linear_conv_kernel_dim": f.whole("ssm.conv_kernel"),
-        "decoder_sparse_step": 1,
         "mtp_num_hidden_layers": facts.drafts,
     }
 

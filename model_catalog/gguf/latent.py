@@ -33,7 +33,7 @@ def indexer(facts: Facts) -> dict[str, Any]:
         "index_n_heads": f.whole("attention.indexer.head_count"),
         "index_head_dim": f.whole("attention.indexer.key_length"),
         "index_topk": f.whole("attention.indexer.top_k"),
-        "indexer_types": ["full" if each else "shared" for each in own or [True] * facts.layers],
+        **({} if own is None else {"indexer_types": ["full" if each else "shared" for each in own]}),
     }
 
 

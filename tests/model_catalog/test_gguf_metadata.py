@@ -7,6 +7,8 @@ import pytest
 
 from model_catalog.fields import ConfigError
 from model_catalog.files import read_file
+from model_catalog.gguf.architectures import ARCHITECTURES
+from model_catalog.gguf.facts import KV_HEADS
 from model_catalog.importers import read_config
 from model_catalog.lookup import find_entry
 from model_catalog.spec import Attention, LatentAttention, Layer, ModelSpec, Recurrent
@@ -328,3 +330,40 @@ def test_deepseek_v4_compresses_by_ratio(tmp_path: Path) -> None:
     }
     spec = read_file(write(tmp_path / "m.gguf", "deepseek4", metadata))
     assert mixers(spec) == mixers(find_entry("deepseek-ai/DeepSeek-V4-Flash").spec)
+
+
+EVERYTHING: dict[str, Any] = {
+    **DEEPSEEK_V3,
+    "block_count": 8,
+    "embedding_length": 4096,
+    "attention.head_count": 32,
+    "attention.head_count_kv": [0, 0, 0, 8] * 2,
+    "attention.key_length": 128,
+    "attention.sliding_window": 1024,
+    "attention.indexer.head_count": 64,
+    "attention.indexer.key_length": 128,
+    "attention.indexer.top_k": 2048,
+    "attention.compress_ratios": [0, 4] * 4,
+    "attention.output_group_count": 8,
+    "attention.output_lora_rank": 1024,
+    "feed_forward_length": 14336,
+    "full_attention_interval": 4,
+    "hyper_connection.count": 4,
+    "kda.head_dim": 128,
+    "shortconv.l_cache": 3,
+    "ssm.conv_kernel": 4,
+    "ssm.group_count": 8,
+    "ssm.inner_size": 8192,
+    "ssm.state_size": 128,
+    "ssm.time_step_rank": 128,
+}
+HEADS_ALIKE = {arch for arch, row in ARCHITECTURES.items() if KV_HEADS not in row.own}
+
+
+@pytest.mark.parametrize("arch", sorted(ARCHITECTURES))
+def test_every_field_that_is_written_is_read(tmp_path: Path, arch: str) -> None:
+    """No architecture's config holds a field of another type's, which the importer would name."""
+    metadata = {**EVERYTHING, "attention.head_count_kv": 32} if arch in HEADS_ALIKE else EVERYTHING
+    spec = read_file(write(tmp_path / "m.gguf", arch, metadata))
+    assert spec.num_layers == 8
+    assert [doubt.message for doubt in spec.doubts if "is not" in doubt.message] == []
