@@ -38,7 +38,16 @@ scenarios = st.fixed_dictionaries(
         "context_length": st.integers(1, 130_000),
         "batch_size": st.integers(1, 300),
         "tensor_parallel": st.sampled_from([1, 2, 4, 8]),
-    }
+    },
+    optional={
+        "pipeline_parallel": st.just(2),
+        "data_parallel": st.just(2),
+        "available_kv_bytes": st.integers(0, 2**37),
+        "total_memory_bytes": st.integers(2**33, 2**38),
+        "shared_prefix_tokens": st.just(1),
+        "hybrid_kv_cache_manager": st.just(False),
+        "memory_fraction": st.sampled_from([0.5, 0.98, 1.0]),
+    },
 )
 
 
