@@ -12,15 +12,17 @@ from components import export_svg as svg
 from components.command import command
 from components.compare_prices import rent_of
 from components.compare_rows import Row, chosen, scenario_line
-from components.format import Unit, two_decimals
+from components.format import Unit, short_tokens
 from components.legend import of_bar
 from components.memory_bar import alternative_text
+from components.remedies import SHOWN, gain
 from components.scenario_state import Held
 from components.segments import bar_of
 from components.solve import Outcome
 from components.start_command import start_command, start_notes
 from sizing.comparison import waterfall
 from sizing.engines.plan import EnginePlan
+from sizing.remedies import remedies
 from sizing.report import Report
 
 ICON = re.compile(r"^:\w+\[:material/\w+:\] ")
@@ -48,7 +50,7 @@ def scenario_report(held: Held, outcome: Outcome, frame: Frame) -> str:
         html.quiet(wording.how_sure(report, frame.unit)),
         html.figures(_figures(planned, report, frame.unit)),
         *_memory(planned, report, frame.unit),
-        *_remedies(report),
+        *_remedies(outcome, planned, report, frame.unit),
         html.heading("Terms"),
         html.table(
             terms_table.headers(report),
@@ -84,20 +86,24 @@ def _memory(planned: EnginePlan, report: Report, unit: Unit) -> Iterator[str]:
     yield html.legend(wording.bar_lead(report.scenario, unit), of_bar(bar, unit))
 
 
-def _remedies(report: Report) -> Iterator[str]:
-    if not report.verdict.remedies:
+def _remedies(outcome: Outcome, planned: EnginePlan, report: Report, unit: Unit) -> Iterator[str]:
+    """Single changes, as Plan offers them."""
+    found = remedies(outcome.asked, planned, outcome.accelerator)[:SHOWN] if outcome.asked else ()
+    if not found:
         return
-    yield html.heading("Room for more" if report.verdict.fits else "Smallest changes that make it fit")
+    short = report.verdict.state == "short"
+    yield html.heading("Smallest changes that make it fit" if short else "Room for more")
     rows = [
         [
             each.change,
-            two_decimals(each.gain_bytes, "GiB"),
-            "no limit" if each.max_batch is None else f"{each.max_batch:,}",
+            gain(each, unit),
+            "any" if each.max_batch is None else f"{each.max_batch:,}",
             "fits" if each.fits else "does not fit",
         ]
-        for each in report.verdict.remedies
+        for each in found
     ]
-    yield html.table(["Change", "Gain, GiB", "Requests that fit", "Verdict"], rows, (1, 2))
+    length = short_tokens(report.scenario.context_length or 0)
+    yield html.table(["Change", f"Gain, {unit}", f"Requests at {length}", "Verdict"], rows, (1, 2))
 
 
 def _assumptions(report: Report) -> Iterator[str]:

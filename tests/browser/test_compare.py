@@ -41,6 +41,13 @@ def opened(address: str, page: Page, figures: int = 2) -> None:
     settled(page, figures)
 
 
+def test_a_cold_deep_link_opens_the_comparison(cold_address: str, page: Page) -> None:
+    page.goto(f"{cold_address}/{LINK}")
+    expect(page).to_have_title("Compare · KV Atlas")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("of 4 fit")
+    assert query(page)["pins"] == [PINS]
+
+
 def test_a_pin_goes_along_from_page_to_page(address: str, page: Page) -> None:
     page.goto(f"{address}/?model=google/gemma-3-27b-it&context_length=32768&batch_size=16")
     settled(page)

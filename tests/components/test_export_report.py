@@ -97,6 +97,8 @@ def test_a_scenario_says_all_that_plan_says() -> None:
         "Weights and KV are exact",
         "Max requests",
         "budget ",
+        "Smallest changes that make it fit",
+        "2 GPUs, TP 2",
         "Terms",
         "exact",
         "python -m sizing",
