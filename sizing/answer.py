@@ -18,6 +18,7 @@ from sizing.remedies import remedies
 from sizing.report import Report
 from sizing.scenario import Scenario, ScenarioError, make_scenario
 from sizing.size import plan, report_of
+from sizing.weights.stated import held_against_files
 
 
 def answer(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,17 +50,26 @@ def error_of(field: str, message: str) -> dict[str, Any]:
 def find_spec(model: str) -> ModelSpec:
     """The spec of a catalog id, or of a file or folder on this machine. Raises ScenarioError or ConfigError."""
     if is_path(model):
-        return _spec_of_file(model, Path(model).stat().st_mtime_ns if Path(model).exists() else 0)
+        return _spec_of_file(model, _modified(Path(model)))
     try:
         return find_entry(model).spec
     except UnknownModel as error:
         raise ScenarioError("model", str(error)) from None
 
 
+def _modified(path: Path) -> int:
+    """When a file or folder last changed, in nanoseconds; 0 for one that cannot be looked at."""
+    try:
+        return path.expanduser().stat().st_mtime_ns
+    except (OSError, RuntimeError, ValueError):
+        return 0
+
+
 @cache
 def _spec_of_file(model: str, modified: int) -> ModelSpec:
     """Read once for as long as the file does not change."""
-    return read_file(Path(model))
+    path = Path(model)
+    return held_against_files(read_file(path), path.expanduser())
 
 
 def find_accelerator(accelerator: str | None) -> Accelerator | None:

@@ -7,19 +7,21 @@ from model_catalog.spec import ModelSpec, Quantization
 from model_catalog.tensors import Tensor
 from sizing.scenario import ScenarioError
 from sizing.weights.linears import has_experts, is_expert, is_linear
-from sizing.weights.packing import PACKED, PLAIN, Packing
+from sizing.weights.packing import GGML, PACKED, PLAIN, Packing
 from sizing.weights.precisions import AUTO
 from sizing.weights.skipped import SkippedModules
 
 # How the tensor of this name, in the layer of this number (None outside the layers), is stored.
 Rule = Callable[[Tensor, int | None], Packing]
 HALF = PLAIN["bf16"]
+GGUF_FILE = "gguf"  # every tensor has the ggml type that the file stores it in
 
 
 def checkpoint_rule(spec: ModelSpec, precision: str) -> Rule:
     """The rule of a precision that is not a GGUF type."""
     if precision == AUTO:
-        return _as_stored(spec, spec.quantization) if spec.quantization else _unpacked(usual_format(spec))
+        stated = spec.quantization if spec.quantization and spec.quantization.method != GGUF_FILE else None
+        return _as_stored(spec, stated) if stated else _unpacked(usual_format(spec))
     if precision in PLAIN:
         return _unpacked(PLAIN[precision], minimum=PLAIN[precision].bits)
     packing = PACKED[precision]
@@ -32,7 +34,7 @@ def own_format(tensor: Tensor, usual: Packing, minimum: int = 16) -> Packing:
     """The format of this tensor's own, where the model gives it one of at least `minimum` bits."""
     if tensor.dtype is None:
         return usual
-    own = PLAIN.get(tensor.dtype) or PACKED.get(tensor.dtype, usual)
+    own = PLAIN.get(tensor.dtype) or PACKED.get(tensor.dtype) or GGML.get(tensor.dtype, usual)
     return own if own.bits >= minimum else usual
 
 

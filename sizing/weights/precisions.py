@@ -82,6 +82,7 @@ STORED = {
     "mxfp8": "MXFP8",
     "gptq-int8": "INT8 GPTQ, group 128",
     "int4-group32": "INT4, symmetric groups",
+    "gguf": "GGUF, each tensor in its own type",
 }
 
 

@@ -29,7 +29,7 @@ def file_type(spec: ModelSpec, weights: str) -> tuple[str, str | None]:
     if name != AUTO:
         raise ScenarioError("weights", f"llama.cpp loads GGUF files, and {name} is no type of theirs; try q4_k_m.")
     method = spec.quantization.method if spec.quantization else None
-    if method in GGUF or method == "mxfp4":
+    if method in GGUF or method in ("mxfp4", "gguf"):
         return AUTO, None
     chosen = AS_GGUF.get(spec.dtype, "gguf-bf16")
     return chosen, f"The weights are counted as a GGUF file in {chosen.removeprefix('gguf-').upper()}."
