@@ -144,7 +144,7 @@ def _labels(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
     wide = [segment for segment in bar.segments if segment.size > bar.extent * LABEL_FROM]
     return [
         {
-            "x": segment.start + segment.size / 2,
+            **_over(segment, bar),
             "y": 1,
             "yref": "paper",
             "yanchor": "bottom",
@@ -155,6 +155,13 @@ def _labels(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
         }
         for segment in wide
     ]
+
+
+def _over(segment: Segment, bar: Bar) -> dict[str, Any]:
+    """Centred on the segment, but not past the right end."""
+    middle = segment.start + segment.size / 2
+    at_end = middle > bar.extent * (1 - LABEL_FROM)
+    return {"x": bar.extent, "xanchor": "right"} if at_end else {"x": middle, "xanchor": "center"}
 
 
 def _capacity_label(bar: Bar, unit: Unit) -> list[dict[str, Any]]:

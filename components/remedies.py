@@ -9,7 +9,7 @@ from components.scenario_state import apply
 from sizing.report import Remedy, Report
 
 SHOWN = 5
-GAIN_WIDTH, FIT_WIDTH = 76, 76
+GAIN_WIDTH, FIT_WIDTH = 60, 66
 
 
 def draw(found: Sequence[Remedy], report: Report, unit: Unit) -> None:
@@ -42,6 +42,7 @@ def _row(index: int, remedy: Remedy, short: bool, unit: Unit) -> None:
             args=(remedy.values,),
             type="tertiary",
             icon=":material/arrow_forward:",
+            wrap=True,
         )
         st.space("stretch")
         st.markdown(f":small[{gain(remedy, unit)}]", width=GAIN_WIDTH, text_alignment="right")
