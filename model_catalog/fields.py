@@ -16,6 +16,8 @@ from model_catalog.spec import Doubt
 CLASS_DEFAULTS = Path(__file__).parent / "data" / "class_defaults.json"
 LARGEST = 2**40  # no dimension of a real model comes near; products stay far below what slows Python down
 MOST_LAYERS = 4096
+# Classes that fill up a stated part with their own defaults for it; others take theirs or the part's.
+MERGING = frozenset({"glmasr", "voxtral", "voxtral_realtime"})
 
 
 class ConfigError(ValueError):
@@ -29,7 +31,11 @@ class ConfigError(ValueError):
 
 @cache
 def class_defaults() -> dict[str, dict[str, Any]]:
-    """model_type → {"defaults", "aliases" (common name → the class's name), "parts" (field → model_type)}."""
+    """What each class of transformers fills in by itself, by model_type.
+
+    "defaults", "aliases" (common name → the class's name), "parts" (field → model_type) and "part_defaults", what the
+    class states for a part in place of the part's own defaults.
+    """
     data: dict[str, dict[str, Any]] = json.loads(CLASS_DEFAULTS.read_text())
     return data
 
@@ -54,6 +60,7 @@ class Fields:
         self._defaults: Mapping[str, Any] = known.get("defaults", {})
         self._aliases: Mapping[str, str] = known.get("aliases", {})
         self._parts: Mapping[str, str] = known.get("parts", {})
+        self._part_defaults: Mapping[str, Mapping[str, Any]] = known.get("part_defaults", {})
 
     def described(self, names: Mapping[str, str] | None = None, defaults: Mapping[str, Any] | None = None) -> "Fields":
         """The same object for a type that no class describes: its names (common name → its own) and defaults."""
@@ -164,13 +171,15 @@ class Fields:
 
     def part(self, name: str) -> "Fields | None":
         """A nested config (text_config, vision_config, …) with the defaults of its own class, or None."""
-        value = self.raw(name)
+        value, own = self.raw(name), self._part_defaults.get(name, {})
         if value is None and name in self._parts:
-            value = {}
+            value = own
         if value is None:
             return None
         if not isinstance(value, Mapping):
             raise self.error(name, "an object")
+        if self.model_type in MERGING:
+            value = {**own, **value}
         model_type = value.get("model_type") or self._parts.get(name) or ""
         if not isinstance(model_type, str):
             raise ConfigError(f"{self.path}{name}.model_type", f"{self.path}{name}.model_type is not a text.")

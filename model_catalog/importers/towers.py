@@ -1,5 +1,6 @@
 """Vision and audio towers and their projectors, by the model type that they belong to."""
 
+from model_catalog.blocks.linear import linear
 from model_catalog.blocks.vision import tower
 from model_catalog.fields import Fields
 from model_catalog.spec import Tower
@@ -16,19 +17,32 @@ OTHER_PARTS = (
     "high_res_vision_config",
     "qformer_config",
     "word_timestamp_config",
+    "acoustic_tokenizer_encoder_config",
+    "semantic_tokenizer_encoder_config",
 )
 
 
 def read_towers(f: Fields) -> tuple[Tower, ...]:
     """Towers beside the decoder of the wrapping config `f`. One that is not understood is named, not counted."""
     for name in OTHER_PARTS:
-        if f.raw(name) is not None:
+        if f.part(name) is not None:
             f.doubt(name, f"The weights of {name} are not counted.", kv=False)
     audio_field = AUDIO_FIELDS.get(f.model_type, "audio_config")
     return (
         *_towers(f, "vision_config", TensorClass.VISION),
         *_towers(f, audio_field, TensorClass.AUDIO),
+        *_patches(f),
     )
+
+
+def _patches(f: Fields) -> tuple[Tower, ...]:
+    """Fuyu has no tower: one projection takes the pixels of a patch to the decoder's width."""
+    text = decoder_part(f) if f.model_type == "fuyu" else None
+    if text is None:
+        return ()
+    pixels = f.whole("patch_size") ** 2 * f.whole("num_channels")
+    tensors = linear("vision_embed_tokens", text.whole("hidden_size"), pixels, TensorClass.VISION, bias=True)
+    return (Tower(name="vision projector", tensors=tensors),)
 
 
 def _towers(f: Fields, name: str, kind: TensorClass) -> tuple[Tower, ...]:

@@ -72,6 +72,8 @@ CLIP_LARGE_336 = {
 def tower_part(f: Fields, name: str) -> Fields | None:
     """The nested config of a tower, read with the defaults of the class that the wrapping model gives it."""
     if f.raw(name) is None and f.model_type in OPTIONAL:
+        if f.model_type == "nemotron_h_omni" and not f.has(name):
+            f.doubt(name, f"{name} is not stated; no such tower is counted, transformers would make one.", kv=False)
         return None
     if f.model_type == "phi3_v" and name == "vision_config":
         return _phi3_clip(f)

@@ -6,8 +6,9 @@ import pytest
 
 from model_catalog.fields import ConfigError
 from model_catalog.importers import read_config
-from model_catalog.spec import ModelSpec
+from model_catalog.spec import Attention, ModelSpec
 from model_catalog.tensors import TensorClass
+from sizing.weights.parameters import parameters
 
 SIZES: dict[str, Any] = {
     "hidden_size": 64,
@@ -78,3 +79,20 @@ def test_which_level_ties_the_output_head(model_type: str, outer: Any, inner: An
     config = {"model_type": model_type, "text_config": text, "vision_config": {}}
     spec = read_config(config if outer is None else {**config, "tie_word_embeddings": outer})
     assert head_is_tied(spec) is tied
+
+
+@pytest.mark.parametrize(
+    ("model_type", "kv_heads", "hidden"), [("voxtral", 8, 3072), ("glmasr", 4, 2048), ("qwen3_asr", 32, 4096)]
+)
+def test_a_part_that_its_class_fills_up_with_values_of_its_own(model_type: str, kv_heads: int, hidden: int) -> None:
+    """As transformers 5.24.0 builds them on the meta device; Qwen3-ASR's class leaves the rest to Qwen3's defaults."""
+    spec = read_config({"model_type": model_type, "text_config": {"num_hidden_layers": 4}})
+    (mixer,) = spec.layers[0].layer.mixers
+    assert isinstance(mixer, Attention)
+    assert (mixer.kv_heads, spec.hidden_size) == (kv_heads, hidden)
+    assert not [doubt for doubt in spec.doubts if doubt.touches_kv]
+
+
+def test_fuyu_projects_pixels() -> None:
+    """2,964,075,520 parameters with 4 layers on the meta device."""
+    assert parameters(read_config({"model_type": "fuyu", "text_config": {"num_hidden_layers": 4}})) == 2_964_075_520
