@@ -12,7 +12,7 @@ from model_catalog.spec import ModelSpec
 from sizing.cache import CacheCost
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
-from sizing.room import room, tightest_rank
+from sizing.room import fullest_load, room, tightest_rank
 from sizing.scenario import KvFormats, Scenario
 
 DIFFERENCES = {"replication": "copies on other GPUs"}
@@ -195,6 +195,17 @@ def stretches(cost: CacheCost, unit: Unit) -> list[tuple[str, str]]:
         where += f" up to {end:,}" if end else ""
         rows.append((each + where, scaled(added, unit) if added else "nothing"))
     return rows
+
+
+def reserved_line(planned: EnginePlan, unit: Unit) -> str:
+    """What the fullest GPU sets aside on admission beside what the requests then use; empty where it is the same."""
+    load, cache = fullest_load(planned), tightest_rank(planned).cache
+    reserved, live = int(cache.kv(*load)) + int(cache.state(*load)), int(cache.live(*load))
+    if reserved == live:
+        return ""
+    name = choices.engine_label(planned.scenario.engine)
+    held = f"{name} reserves {amount(reserved, unit)} on each GPU when it admits these requests"
+    return f"{held}; they use {amount(live, unit)}."
 
 
 def formula_line(lines: Sequence[Line], report: Report, unit: Unit) -> str:

@@ -80,7 +80,7 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -
         with terms:
             cells = terms_table.rows(planned.spec, report, outcome.accelerator)
             plain_table.draw(terms_table.headers(report), cells, terms_table.number_columns(report))
-            for note in report.notes:
+            for note in filter(None, (wording.reserved_line(planned, held.units), *report.notes)):
                 st.caption(note)
     if formula.open:
         with formula:

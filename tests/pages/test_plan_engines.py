@@ -133,3 +133,12 @@ def test_limits_of_every_engine(engine: str) -> None:
     assert "Smallest accelerator" in table
     assert "Fewest GPUs" in table
     assert ("Largest" in table) == ("max_model_len" in OPTIONS[engine])
+
+
+def test_what_is_reserved_stands_beside_what_is_used() -> None:
+    """vLLM reserves the batch in flight for the windows of Gemma 3; Llama has none."""
+    said_ = said(opened(tensor_parallel=2, **GEMMA))
+    (line,) = [line for line in said_.splitlines() if line.startswith("vLLM reserves")]
+    reserved, used = (float(word) for word in line.split() if word[0].isdigit())
+    assert reserved > used > 0
+    assert "reserves" not in said(opened())
