@@ -28,6 +28,7 @@ from components.solve import Outcome
 from sizing.comparison import Option
 
 TABLE_HEIGHT = 430
+SHOWN_WHOLE = 12  # rows up to which a table needs no scrolling
 EDITOR = "accelerators_editor"
 
 
@@ -119,7 +120,7 @@ def _plain_options(what: str, names: Sequence[str], options: Sequence[Option], u
         plain_frame(what, names, options, unit),
         hide_index=True,
         placeholder="–",
-        height=min(TABLE_HEIGHT, 38 + 35 * len(options)),
+        height="content" if len(options) <= SHOWN_WHOLE else TABLE_HEIGHT,
         column_config={
             what: st.column_config.TextColumn(pinned=True),
             room_column(unit): number(format="%.2f"),

@@ -12,8 +12,8 @@ MARKS = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&])")
 
 
 def literal(text: str) -> str:
-    """Markdown that shows the text as it is."""
-    return MARKS.sub(r"\\\1", " ".join(text.split()))
+    """Markdown that shows the text as it is. A word joiner keeps Streamlit from reading :icons: after the escapes."""
+    return MARKS.sub(r"\\\1", " ".join(text.split())).replace(":", ":\u2060")
 
 
 def headline(rows: Sequence[Row], unit: Unit, shown: Callable[[str], str] = literal) -> str:
