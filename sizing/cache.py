@@ -9,20 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-Tokens = int | NDArray[np.int64]
-
-
-def at_most(tokens: Tokens, limit: int | None) -> Tokens:
-    if limit is None:
-        return tokens
-    return np.minimum(tokens, limit) if isinstance(tokens, np.ndarray) else min(tokens, limit)
-
-
-def not_negative(tokens: Tokens) -> Tokens:
-    return np.maximum(tokens, 0) if isinstance(tokens, np.ndarray) else max(tokens, 0)
+from sizing.arrays import Tokens, at_most, not_negative
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +43,7 @@ class CacheCost:
 
     def kv(self, tokens: Tokens) -> Tokens:
         """Bytes of keys and values of one sequence of `tokens` tokens (array in, array out)."""
-        grown: Tokens = np.zeros_like(tokens) if isinstance(tokens, np.ndarray) else 0
+        grown: Tokens = tokens * 0
         for growth in self.growths:
             grown = grown + growth.at(tokens)
         return grown + self.fixed_kv

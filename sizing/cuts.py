@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sizing.cache import Tokens
+from sizing.arrays import Tokens
 from sizing.capacity import longest_context, most_sequences
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.map import Counts, room_at

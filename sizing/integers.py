@@ -2,21 +2,7 @@
 
 from fractions import Fraction
 
-import numpy as np
-
-from sizing.cache import Tokens
-
-
-def larger(one: Tokens, other: Tokens) -> Tokens:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.maximum(one, other)
-    return max(one, other)
-
-
-def smaller(one: Tokens, other: Tokens) -> Tokens:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.minimum(one, other)
-    return min(one, other)
+from sizing.arrays import Tokens
 
 
 def up(amount: Tokens, step: int) -> Tokens:

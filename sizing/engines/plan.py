@@ -6,7 +6,8 @@ from typing import Protocol
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from sizing.cache import CacheCost, Tokens
+from sizing.arrays import Tokens
+from sizing.cache import CacheCost
 from sizing.report import Grades, Log
 from sizing.scenario import KvFormats, Scenario
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from sizing.cache import CacheCost, Tokens
+from sizing.arrays import Tokens
+from sizing.cache import CacheCost
 from sizing.cache_formats import CacheFormats
 from sizing.costs import MixerCost, stage_costs
 from sizing.engines.plan import Contents, EnginePlan, Printed, RankPlan

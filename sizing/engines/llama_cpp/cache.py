@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from model_catalog.spec import Attention, LatentAttention, Layer, ModelSpec
-from sizing.cache import CacheCost, Growth, Tokens
+from sizing.arrays import Tokens
+from sizing.cache import CacheCost, Growth
 from sizing.engines.llama_cpp.cells import FULL, Law, Server
 from sizing.engines.llama_cpp.compute import Compute, Widths, widths_of
 from sizing.engines.llama_cpp.layers import LayerRules, Rows, State, row, rows_of, state_of, summed, summed_states

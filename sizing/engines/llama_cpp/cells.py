@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-import numpy as np
-
-from sizing.cache import Tokens, at_most
+from sizing.arrays import Tokens, at_most, larger, smaller, where
 from sizing.engines.llama_cpp.rules import Rules
-from sizing.integers import larger, smaller
 
 AUTOMATIC_SLOTS = 4
 LawKind = Literal["full", "window", "raw", "compressed"]
@@ -77,9 +74,7 @@ class Server:
 
     def _four(self, slots: Tokens, one: int, more: Tokens) -> Tokens:
         """`one` where there is a single slot, else `more`."""
-        if isinstance(slots, np.ndarray):
-            return np.where(slots == 1, one, more)
-        return one if slots == 1 else more
+        return where(slots == 1, one, more)
 
     def context(self, tokens: Tokens, sequences: Tokens) -> Tokens:
         """Cells of each stream that holds every token: of all sequences if they share one, else of a sequence."""

@@ -10,9 +10,8 @@ and 308.8, l013 353.00 and 352.0, l037 135 and 132.5, l001 613.01 and 565.0, l02
 from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
-from sizing.cache import Tokens
+from sizing.arrays import Tokens, larger, smaller
 from sizing.engines.llama_cpp.cells import FULL, Law, Server
-from sizing.integers import larger, smaller
 
 FLOAT = 4
 INPUTS = 3  # the token, its position and the row of its output

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from sizing.cache import CacheCost, Tokens, at_most, not_negative
+from sizing.arrays import Tokens, at_most, not_negative
+from sizing.cache import CacheCost
 from sizing.engines.plan import Contents
 from sizing.engines.sglang.pools import TokenPools
 from sizing.engines.sglang.slots import Slots

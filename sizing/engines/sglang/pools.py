@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sizing.cache import Tokens
-from sizing.integers import larger, over, times, up
+from sizing.arrays import Tokens, larger
+from sizing.integers import over, times, up
 
 UNLIMITED = 2**62
 

@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from sizing.cache import Tokens
-from sizing.integers import larger
+from sizing.arrays import Tokens, larger, where
 
 TENTHS = 10
 
@@ -48,9 +45,7 @@ class Slots:
         if budget is None:
             return least
         dipped = rest + self.charge(self.count(budget))
-        if isinstance(least, np.ndarray):
-            return np.where((least <= budget) & (dipped > budget), dipped, least)
-        return dipped if least <= budget < dipped else least
+        return where((least <= budget) & (dipped > budget), dipped, least)
 
     def _least(self, slots: Tokens) -> Tokens:
         """The smallest budget that buys so many slots."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
-from sizing.cache import CacheCost, Growth, Tokens, at_most, not_negative, total
+from sizing.arrays import Tokens, at_most, larger, not_negative
+from sizing.cache import CacheCost, Growth, total
 from sizing.engines.plan import Contents
 from sizing.engines.tensorrt_llm.layers import FULL, Lane
-from sizing.integers import larger, times
+from sizing.integers import times
 
 CROSS_SHARE = Fraction(1, 2)  # cross_kv_cache_fraction, which has to be given; half is what examples take
 

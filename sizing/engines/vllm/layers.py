@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sizing.cache import Tokens, at_most, not_negative
+from sizing.arrays import Tokens, at_most, not_negative
 
 Kind = Literal["full", "sliding", "chunked", "cross", "state"]
 

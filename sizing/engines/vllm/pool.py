@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sizing.cache import Tokens, at_most, total
+from sizing.arrays import Tokens, at_most
+from sizing.cache import total
 from sizing.engines.plan import Contents
 from sizing.engines.vllm.groups import Group
 from sizing.engines.vllm.layers import LayerCache, admitted_blocks, held_blocks, live_blocks
