@@ -15,10 +15,10 @@ def draw(held: Held, outcome: Outcome, planned: EnginePlan) -> None:
     start = start_command(outcome.asked, planned)
     if start is not None:
         st.caption(f"Starts {ENGINES[outcome.asked.engine].label} {planned.scenario.engine_version} with this scenario")
-        st.code(start, language="bash", wrap_lines=True)
+        st.code(start, language=None, wrap_lines=True)
         for note in start_notes(outcome.asked, planned):
             st.caption(note)
     st.caption("Gives this page's answer as JSON")
-    st.code(command(held.values), language="bash", wrap_lines=True)
+    st.code(command(held.values), language=None, wrap_lines=True)
     if held.values["model"] == OWN_CONFIG:
         st.caption("Save your config as config.json beside the command.")

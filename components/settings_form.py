@@ -36,6 +36,7 @@ SETTINGS = (
     "other_memory_bytes",
     "total_memory_bytes",
     "max_model_len",
+    "average_context_length",
     "shared_prefix_tokens",
     "state_dtype",
     "speculative",
@@ -113,6 +114,7 @@ def _memory(form: Form) -> None:
     form.put("other_memory_bytes", form.get("other_memory_bytes", 0))
     if form.held.accelerator_name is None and form.get("accelerator") is not None:
         form.size("total_memory_bytes", "Memory, if not the catalog's")
+    form.whole("average_context_length", "Average tokens, if lengths are mixed", least=1, most=LONGEST_CONTEXT)
     form.whole("shared_prefix_tokens", "Shared prefix, tokens", least=0, most=LONGEST_CONTEXT)
     form.put("shared_prefix_tokens", form.get("shared_prefix_tokens", 0))
 

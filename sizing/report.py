@@ -106,6 +106,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MixedLoad:
+    """batch_size sequences of average_context_length, one of which grows to context_length.
+
+    What they use, the pool that admits them, and the most such sequences (None: memory sets no limit).
+    """
+
+    live_bytes_per_gpu: int
+    need_bytes_per_gpu: int
+    max_batch: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """What the engine prints at start-up; empty for engines that print nothing of the kind."""
 
@@ -154,6 +166,7 @@ class Report:
     grades: Grades
     notes: tuple[str, ...]
     differences: tuple[Difference, ...] = ()
+    mixed: MixedLoad | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, in DESIGN.md's order."""
@@ -171,6 +184,7 @@ class Report:
             "grades": parts["grades"],
             "notes": list(self.notes),
             "differences": [asdict(each) for each in self.differences],
+            "mixed": asdict(self.mixed) if self.mixed else None,
         }
 
 

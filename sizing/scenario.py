@@ -91,6 +91,7 @@ class Scenario(_Part):
     expert_parallel: Flag = False
     dp_attention: Flag = False
     context_length: Length | None = None
+    average_context_length: Length | None = None  # of a load of mixed lengths; context_length is its longest
     batch_size: Count = 1
     max_model_len: Length | None = None
     max_num_seqs: Count | None = None
@@ -135,7 +136,17 @@ def make_scenario(values: Mapping[str, Any]) -> Scenario:
     except ValidationError as error:
         raise _first_fault(error) from None
     check_prefix(scenario)
+    _check_average(scenario)
     return scenario
+
+
+def _check_average(scenario: Scenario) -> None:
+    average, longest = scenario.average_context_length, scenario.context_length
+    if average is not None and longest is not None and average > longest:
+        raise ScenarioError(
+            "average_context_length",
+            f"An average of {average:,} tokens is more than the {longest:,} tokens of the longest sequence.",
+        )
 
 
 def check_prefix(scenario: Scenario) -> None:

@@ -10,6 +10,7 @@ from sizing.differences import differences
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.logical import logical_cost
+from sizing.mixed import mixed_load
 from sizing.report import CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
 from sizing.room import fullest_load, replica_batches, room, tightest_rank
 from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
@@ -54,6 +55,7 @@ def report_of(planned: EnginePlan) -> Report:
         grades=planned.grades,
         notes=tuple(dict.fromkeys([*planned.notes, *_capacity_notes(capacity)])),
         differences=differences(planned, replica_batches(scenario)),
+        mixed=mixed_load(planned),
     )
 
 

@@ -53,6 +53,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     | st.fixed_dictionaries({"method": words, "tokens": st.integers(1, 16), "model": st.none() | words}),
     "lora": st.none() | st.fixed_dictionaries({"max_loras": st.integers(1, 64), "rank": st.integers(1, 512)}),
     "shared_prefix_tokens": st.just(0),
+    "average_context_length": st.none() | st.just(1),
     "cpu_offload_bytes": st.integers(0, LARGEST_MEMORY),
     "gpu_layers": st.none() | st.integers(0, 4096),
     "available_kv_bytes": st.none() | st.integers(0, LARGEST_MEMORY),

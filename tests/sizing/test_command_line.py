@@ -24,6 +24,7 @@ REPORT_FIELDS = {
     "grades",
     "notes",
     "differences",
+    "mixed",
 }
 
 
