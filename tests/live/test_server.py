@@ -1,7 +1,7 @@
 """A server's metrics: the formats of three engines at two releases each, and every way a server can misbehave.
 
-metrics/ holds pages in the engines' own formats: names, help texts and labels from vLLM's v1/metrics/loggers.py, SGLang's
-metrics collector and llama.cpp's server; the values are made up.
+metrics/ holds pages in the engines' own formats: names, help texts and labels from vLLM's v1/metrics/loggers.py,
+SGLang's metrics collector and llama.cpp's server; the values are made up.
 """
 
 import socket
