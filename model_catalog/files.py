@@ -5,7 +5,6 @@ from pathlib import Path
 from model_catalog.config_text import LONGEST_TEXT, parse_config_text
 from model_catalog.fields import ConfigError
 from model_catalog.gguf.split import NUMBERED
-from model_catalog.gguf_file import read_gguf
 from model_catalog.importers import read_config
 from model_catalog.spec import ModelSpec
 
@@ -21,6 +20,8 @@ def read_file(path: Path) -> ModelSpec:
     """Raises ConfigError with a sentence that names the file."""
     path = _located(path)
     if path.suffix.lower() == ".gguf":
+        from model_catalog.gguf_file import read_gguf  # here, since a config.json does without
+
         return read_gguf(path)
     return read_config(parse_config_text(_text(path)))
 

@@ -14,7 +14,6 @@ from model_catalog.lookup import UnknownModel, find_entry
 from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan
 from sizing.placement import PlacementError
-from sizing.remedies import remedies
 from sizing.report import Report
 from sizing.scenario import Scenario, ScenarioError, make_scenario
 from sizing.size import plan, report_of
@@ -39,6 +38,8 @@ def _with_remedies(report: Report, scenario: Scenario, planned: EnginePlan, acce
     """Remedies are worked out where the load does not fit, or only just."""
     if report.verdict.state not in ("short", "tight"):
         return report
+    from sizing.remedies import remedies  # here, since few reports need it and starts are to be quick
+
     found = remedies(scenario, planned, accelerator)
     return replace(report, verdict=replace(report.verdict, remedies=found))
 
