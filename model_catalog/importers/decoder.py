@@ -9,6 +9,9 @@ from model_catalog.importers.common import max_context_of
 from model_catalog.spec import Layer, ModelSpec, Tower, run_length
 from model_catalog.tensors import Tensor
 
+# Classes that keep an output head of their own whatever the config says (transformers 5.24.0, _tied_weights_keys = {})
+NEVER_TIED = frozenset({"bailing_hybrid", "inkling_text", "inkling2_text", "kimi_linear", "nemotron_h", "xlstm"})
+
 
 def decoder(
     f: Fields,
@@ -20,7 +23,7 @@ def decoder(
 ) -> ModelSpec:
     """The spec of a decoder with one embedding, one final norm and one output head. `extra`: tensors beside them."""
     hidden, vocab = f.whole("hidden_size"), f.whole("vocab_size")
-    tied = f.flag("tie_word_embeddings") if tied is None else tied
+    tied = f.flag("tie_word_embeddings") and f.model_type not in NEVER_TIED if tied is None else tied
     return ModelSpec(
         model_type=f.model_type,
         layers=run_length(layers),

@@ -1,7 +1,8 @@
 """Gemma 3n and Gemma 4: windowed and full layers of different shapes, last layers that reuse earlier caches."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from model_catalog.blocks.attention import attention, query_and_output
 from model_catalog.blocks.feed_forward import dense, experts, router
@@ -133,10 +134,17 @@ def read_gemma4(f: Fields) -> ModelSpec:
     layers = f.layer_count()
     kinds = _kinds(f, layers, 6)
     kinds[-1] = FULL
-    own = overrides(f, layers) or [_full_shape(f) if kind == FULL else {} for kind in kinds]
+    own = _own_shapes(f, kinds)
     first_reusing = _first_reusing(f, kinds)
     built = [_gemma4_layer(overlaid(f, own[i]), kinds[i], i >= first_reusing) for i in range(layers)]
     return decoder(f, built, extra=_per_layer_inputs(f, layers))
+
+
+def _own_shapes(f: Fields, kinds: list[str]) -> list[Mapping[str, Any]]:
+    """What each layer changes; a per_layer_config, even a null, takes the place of the class's own for full layers."""
+    if f.has("per_layer_config"):
+        return overrides(f, len(kinds)) or [{}] * len(kinds)
+    return [_full_shape(f) if kind == FULL else {} for kind in kinds]
 
 
 def _full_shape(f: Fields) -> dict[str, int]:

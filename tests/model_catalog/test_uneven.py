@@ -193,3 +193,18 @@ def test_muse_glimmer_30b() -> None:
     """meta-models/Muse-Glimmer-30B: every fourth layer, counted from the last, is full."""
     windows = [mixer.window for mixer in attentions(read_config({"model_type": "muse_glimmer_text"})) if mixer]
     assert windows == [2048, 2048, 2048, None] * 13
+
+
+def test_gemma_4_with_a_null_in_place_of_what_layers_change() -> None:
+    """transformers 5.24.0: 204,800 bytes for 5 tokens of 2 sequences without the field, 163,840 with a null."""
+    for stated, dims in (({}, {256, 512}), ({"per_layer_config": None}, {256})):
+        spec = read_config({"model_type": "gemma4_text", "num_hidden_layers": 4, **stated})
+        mixers = [mixer for layer in spec.each_layer() for mixer in layer.mixers]
+        assert {mixer.head_dim for mixer in mixers if isinstance(mixer, Attention)} == dims
+
+
+@pytest.mark.parametrize("model_type", ["kimi_linear", "bailing_hybrid", "nemotron_h", "inkling_text"])
+def test_heads_that_are_never_tied(model_type: str) -> None:
+    """transformers 5.24.0: _tied_weights_keys = {}; Kimi Linear has 377,487,360 parameters more than if it tied."""
+    stated = {"hybrid_override_pattern": "M*-M"} if model_type == "nemotron_h" else {"num_hidden_layers": 8}
+    assert not read_config({"model_type": model_type, "tie_word_embeddings": True, **stated}).tied_embeddings
