@@ -15,6 +15,7 @@ def parse_config_text(text: str) -> dict[str, Any]:
         raise ConfigError("", f"The text is longer than {LONGEST_TEXT:,} characters, so it is not a config.json.")
     if not text.strip():
         raise ConfigError("", "The text is empty; a JSON object is needed.")
+    text = text.removeprefix("\ufeff")  # a byte order mark, as editors on Windows write it
     try:
         config = json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded_int)
     except json.JSONDecodeError as error:

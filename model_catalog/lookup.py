@@ -57,12 +57,12 @@ def unknown_sentence(model_id: str) -> str:
 def close_ids(model_id: str, most: int = 3) -> list[str]:
     """Catalog ids that look like this one, by the whole id or by the name without the organisation."""
     wanted = model_id.lower()[:LONGEST_ID]
-    by_text = _ids_by_lower_case()
-    by_name = {text.rpartition("/")[2]: known for text, known in by_text.items()}
-    texts = by_text if "/" in wanted else by_name
-    found = get_close_matches(wanted, texts, n=most, cutoff=0.7)
+    by_text, by_name = _ids_by_lower_case(), _ids_by_name()
+    found = [by_text[text] for text in get_close_matches(wanted, by_text, n=most, cutoff=0.7)]
     named = get_close_matches(wanted.rpartition("/")[2], by_name, n=most, cutoff=0.7)
-    return list(dict.fromkeys([texts[text] for text in found] + [by_name[text] for text in named]))[:most]
+    same_name = [known for name in named for known in by_name[name]]
+    both = [*found, *same_name] if "/" in wanted else same_name
+    return list(dict.fromkeys(both))[:most]
 
 
 def _either(ids: list[str]) -> str:
@@ -119,3 +119,12 @@ def _aliases_of() -> dict[str, tuple[str, ...]]:
 def _ids_by_lower_case() -> dict[str, str]:
     entries = [entry_id for name in _files() for entry_id in _lines(name)]
     return {known.lower(): known for known in (*_aliases(), *entries)}
+
+
+@cache
+def _ids_by_name() -> dict[str, list[str]]:
+    """The name without the organisation → the ids that have it, those of organisations with entries first."""
+    found: dict[str, list[str]] = {}
+    for known in sorted(_ids_by_lower_case().values(), key=lambda known: _organisation(known) not in _files()):
+        found.setdefault(known.lower().rpartition("/")[2], []).append(known)
+    return found

@@ -27,3 +27,7 @@ def test_anything_else_is_a_sentence(text: str, sentence: str) -> None:
 
 def test_a_number_of_a_million_digits_costs_nothing() -> None:
     assert parse_config_text('{"a": ' + "9" * 1_000_000 + "}")["a"] == 10**20 - 1
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert parse_config_text('\ufeff{"model_type": "llama"}') == {"model_type": "llama"}

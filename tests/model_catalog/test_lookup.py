@@ -147,3 +147,9 @@ def test_one_look_up_parses_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     find_entry("meta-llama/Llama-3.1-8B")
     assert len(parsed) == 2  # the line and the aliases
     assert sum(map(len, parsed)) < 100_000
+
+
+@pytest.mark.parametrize("name", ["Llama-3.1-8B-Instruct", "qwen3-8b", "gemma-3-27b-it"])
+def test_of_copies_with_one_name_the_makers_own_comes_first(name: str) -> None:
+    makers = {"l": "meta-llama/Llama-3.1-8B-Instruct", "q": "Qwen/Qwen3-8B", "g": "google/gemma-3-27b-it"}
+    assert close_ids(name)[0] == makers[name[0].lower()]
