@@ -10,7 +10,7 @@ from components.format import BYTES_IN
 from live.prediction import Predicted, Times, residuals, times_of
 from live.receipts import Run
 
-HEIGHT, TIMES_HEIGHT = 430, 300
+HEIGHT, TIMES_HEIGHT, PLAYBACK = 430, 300, 84
 MOST_RINGS = 26
 LINE_POINTS = 200
 CONFIG = {"displayModeBar": False}
@@ -69,19 +69,16 @@ def _rings(run: Run, places: Sequence[int], unit: str) -> dict[str, Any]:
 
 def _bands(run: Run, unit: str) -> list[dict[str, Any]]:
     """torch's own account, less what it held before the first token."""
-    lines = []
+    lines: list[dict[str, Any]] = []
     for name, column, before in (
         ("Allocated by torch", run.steps.allocated, run.before.allocated),
         ("Reserved by the allocator", run.steps.reserved, run.before.reserved),
     ):
-        known = [(n, value - before) for n, value in zip(run.steps.tokens, column, strict=True) if _both(value, before)]
-        if known:
+        pairs = zip(run.steps.tokens, column, strict=True)
+        known = [(n, value - (before or 0)) for n, value in pairs if value is not None]
+        if known and before is not None:
             lines.append(_band(name, known, unit, fill=bool(lines)))
     return lines
-
-
-def _both(value: int | None, before: int | None) -> bool:
-    return value is not None and before is not None
 
 
 def _band(name: str, known: list[tuple[int, int]], unit: str, fill: bool) -> dict[str, Any]:
@@ -172,8 +169,8 @@ def _with_playback(figure: dict[str, Any], run: Run, rings: list[int], unit: str
         for shown, ring in enumerate(rings)
     ]
     layout = figure["layout"]
-    layout["height"] += 64
-    layout["margin"]["t"] += 64
+    layout["height"] += PLAYBACK
+    layout["margin"]["t"] += PLAYBACK
     layout["updatemenus"] = [_play_button([{"label": "▶ Play", "method": "animate", "args": [None, moving]}])]
     layout["sliders"] = [_slider(steps)]
     return figure | {"frames": frames}
@@ -186,7 +183,7 @@ def _play_button(buttons: list[dict[str, Any]]) -> dict[str, Any]:
         "xanchor": "left",
         "y": 1,
         "yanchor": "bottom",
-        "pad": {"b": 48, "l": -40},
+        "pad": {"b": 76, "l": 0},
         "showactive": False,
         "bgcolor": "rgba(0,0,0,0)",
         "bordercolor": inks.NEUTRAL,
@@ -198,11 +195,11 @@ def _play_button(buttons: list[dict[str, Any]]) -> dict[str, Any]:
 def _slider(steps: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "active": len(steps) - 1,
-        "x": 0.09,
-        "len": 0.91,
+        "x": 0,
+        "len": 1,
         "y": 1,
         "yanchor": "bottom",
-        "pad": {"b": 40, "t": 0},
+        "pad": {"b": 34, "t": 0, "l": 0, "r": 0},
         "ticklen": 0,
         "minorticklen": 0,
         "bgcolor": inks.NEUTRAL,
@@ -284,8 +281,8 @@ def _names(run: Run) -> list[dict[str, Any]]:
     if not run.recompute or not run.recompute.tokens or not run.steps.seconds[1:]:
         return []
     ends = (
-        ("without the cache", run.recompute.seconds[-1]),
-        ("with the cache", median(run.steps.seconds[1:])),
+        ("without the cache", run.recompute.seconds[-1], 1),
+        ("with the cache", median(run.steps.seconds[1:]), -1),
     )
     return [
         {
@@ -293,12 +290,12 @@ def _names(run: Run) -> list[dict[str, Any]]:
             "x": run.steps.tokens[-1],
             "y": log10(max(seconds, 1e-6) * 1000),
             "xanchor": "right",
-            "yanchor": "bottom",
-            "yshift": 6,
+            "yanchor": "bottom" if side > 0 else "top",
+            "yshift": 6 * side,
             "showarrow": False,
             "font": {"size": 12, "color": inks.INK},
         }
-        for name, seconds in ends
+        for name, seconds, side in ends
     ]
 
 

@@ -14,10 +14,10 @@ from live.operator import Allowed
 from live.receipts import LONGEST_TEXT, Receipt, ReceiptError, Run, Settings, read_receipt, recorded_receipts
 
 SOURCES = {
-    "recorded": ":material/history: Recorded",
-    "run": ":material/play_arrow: Run here",
-    "dry": ":material/layers: Dry run",
-    "server": ":material/dns: Server",
+    "recorded": "Recorded run",
+    "run": "Run here",
+    "dry": "Full-size dry run",
+    "server": "Running server",
 }
 HUB = "hub"
 LOADED = "live_loaded"
@@ -42,15 +42,7 @@ def can_run() -> bool:
 
 
 def source() -> str:
-    chosen = st.segmented_control(
-        "Source",
-        list(SOURCES),
-        default="recorded",
-        key="live_source",
-        format_func=SOURCES.__getitem__,
-        required=True,
-    )
-    return str(chosen or "recorded")
+    return str(st.selectbox("Source", list(SOURCES), key="live_source", format_func=SOURCES.__getitem__))
 
 
 def run_name(run: Run) -> str:
@@ -68,10 +60,10 @@ def _recorded() -> dict[str, Receipt]:
 
 def known_runs() -> dict[str, Chosen]:
     """Every run at hand by its name: measured in this visit, loaded, recorded."""
-    receipts = [st.session_state.get(MEASURED), st.session_state.get(LOADED), *_recorded().values()]
+    own: list[Receipt] = [st.session_state[key] for key in (MEASURED, LOADED) if key in st.session_state]
     chosen: dict[str, Chosen] = {}
-    for receipt in receipts:
-        for run in receipt.runs if receipt else ():
+    for receipt in [*own, *_recorded().values()]:
+        for run in receipt.runs:
             name = f"{run_name(run)} · {receipt.device.name}"
             while name in chosen:
                 name += " "

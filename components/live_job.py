@@ -22,12 +22,18 @@ def current() -> Job | None:
 
 
 def start(kind: str, payload: Mapping[str, Any], seconds_limit: float, about: str = "") -> None:
-    """Callback of the start buttons. `about` says what the job is about."""
+    """Start a job and draw the page again with it. `about` says what the job is about."""
     st.session_state.pop(FAULT, None)
     try:
         st.session_state[JOB] = runner.start(kind, payload, seconds_limit + START_SLACK, about)
     except Busy as error:
         st.session_state[FAULT] = (kind, str(error))
+    st.rerun()
+
+
+def start_button(label: str, icon: str, key: str, *, ready: bool) -> bool:
+    """Not a callback: a number that is being typed arrives together with the click, and its new value must count."""
+    return st.button(label, icon=icon, type="primary", width="stretch", key=key, disabled=not ready)
 
 
 def fault_of(kind: str) -> str | None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from components import inks, live_chart, live_words, plain_table
-from components.format import BYTES_IN, scaled, three_figures
+from components.format import scaled
 from components.legend import Item
 from components.legend import draw as draw_legend
 from components.live_compare import draw as draw_comparison
@@ -101,8 +101,8 @@ def figures(run: Run, predicted: Predicted) -> list[tuple[str, str, str]]:
     residual = residuals(run, predicted)[-1]
     decoded = len(run.steps.seconds) - 1
     rows = [
-        ("Predicted", _size(predicted.at(last)), f"{predicted.rate(last):,} B a step"),
-        ("Measured in tensors", _size(run.steps.cache[-1]), f"residual {residual:,} B"),
+        ("Predicted", live_words.size(predicted.at(last)), f"{predicted.rate(last):,} B a step"),
+        ("Measured in tensors", live_words.size(run.steps.cache[-1]), f"residual {residual:,} B"),
         _kept(run),
     ]
     if times:
@@ -117,17 +117,13 @@ def _kept(run: Run) -> tuple[str, str, str]:
     ratio = held_ratio(run)
     if ratio is not None:
         held = (run.steps.reserved[-1] or 0) - (run.before.reserved or 0)
-        return "Reserved by torch", _size(held), f"{ratio:,.1f}× the cache"
+        return "Reserved by torch", live_words.size(held), f"{ratio:,.1f}× the cache"
     more = run.steps.storage[-1] - run.steps.cache[-1]
-    return "Kept alive", _size(run.steps.storage[-1]), f"{more:,} B behind slices" if more else "nothing behind slices"
-
-
-def _size(size: int) -> str:
-    """With one decimal place in MiB, as the axis has it."""
-    for unit in ("GiB", "MiB", "KiB"):
-        if abs(size) >= BYTES_IN[unit]:
-            return f"{three_figures(size / BYTES_IN[unit])} {unit}"
-    return f"{size:,} B"
+    return (
+        "Kept alive",
+        live_words.size(run.steps.storage[-1]),
+        f"{more:,} B behind slices" if more else "nothing behind slices",
+    )
 
 
 def padding_rows(run: Run) -> list[list[str]]:
@@ -135,11 +131,11 @@ def padding_rows(run: Run) -> list[list[str]]:
     assert padding is not None
     ms = live_words.milliseconds
     return [
-        ["Padded to the longest", _size(padding.padded_bytes), ms(padding.padded_seconds)],
-        ["Without padding", _size(padding.alone_bytes), ms(padding.even_seconds)],
+        ["Padded to the longest", live_words.size(padding.padded_bytes), ms(padding.padded_seconds)],
+        ["Without padding", live_words.size(padding.alone_bytes), ms(padding.even_seconds)],
         [
             "Wasted",
-            _size(padding.padded_bytes - padding.alone_bytes),
+            live_words.size(padding.padded_bytes - padding.alone_bytes),
             ms(max(0.0, padding.padded_seconds - padding.even_seconds)),
         ],
     ]

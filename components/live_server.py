@@ -121,6 +121,8 @@ def _about(reading: ServerReading, outcome: Outcome) -> str:
         parts.append("The scenario of Plan has no answer, so nothing is predicted.")
     elif scenario.engine != reading.engine:
         parts.append(f"The scenario of Plan is for {ENGINES[scenario.engine].label}; set it to {label} to compare.")
+    elif reading.model and reading.model != scenario.model:
+        parts.append(f"The scenario of Plan is for {scenario.model}, so the predictions are too.")
     return " ".join(parts)
 
 
@@ -149,7 +151,12 @@ def _row(name: str, seen: int, predicted: int | None) -> list[str]:
     if name == "Running requests":
         return [name, f"{seen:,}", f"at most {predicted:,}", NOTHING]
     share = f" ({(seen - predicted) / predicted:+.2%})" if predicted else ""
-    return [name, f"{seen:,}", f"{predicted:,}", f"{seen - predicted:+,}{share}"]
+    return [name, f"{seen:,}", f"{predicted:,}", minus(f"{seen - predicted:+,}{share}")]
+
+
+def minus(text: str) -> str:
+    """With a true minus."""
+    return text.replace("-", "−")
 
 
 def _usage(reading: ServerReading, outcome: Outcome) -> tuple[str, str]:
@@ -165,7 +172,7 @@ def _usage(reading: ServerReading, outcome: Outcome) -> tuple[str, str]:
     ]
     if not shares or reading.usage is None:
         return NOTHING, NOTHING
-    return f"at most {max(shares):.1%}", f"{reading.usage - max(shares):+.1%}"
+    return f"at most {max(shares):.1%}", minus(f"{reading.usage - max(shares):+.1%}")
 
 
 def figure(history: list[Seen]) -> dict[str, Any]:

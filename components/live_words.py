@@ -1,6 +1,6 @@
 """The sentences of Live about one measured run."""
 
-from components.format import amount, counted, scaled
+from components.format import BYTES_IN, counted, scaled, three_figures
 from components.wording import ICONS
 from live.prediction import Growth, Predicted, Times, growth_of, held_ratio, residuals, times_of, weights_equal_cache
 from live.receipts import Device, Receipt, Run
@@ -34,7 +34,8 @@ def verdict(run: Run, predicted: Predicted) -> str:
     if off:
         worst = max(off, key=abs)
         where = f"{len(off):,} of {counted(steps, 'step')}"
-        return f"{ICONS['tight']} Measured differs from predicted at {where}, by {worst:+,} B at most"
+        by = f"{worst:+,}".replace("-", "−")
+        return f"{ICONS['tight']} Measured differs from predicted at {where}, by {by} B at most"
     every = "at the one step" if steps == 1 else f"at every one of {steps:,} steps"
     return f"{ICONS['fits']} Measured equals predicted {every}: {run.steps.cache[-1]:,} bytes"
 
@@ -118,6 +119,14 @@ def milliseconds(seconds: float) -> str:
     return f"{value:,.0f} ms" if value >= 99.5 else f"{value:,.1f} ms" if value >= 9.95 else f"{value:,.2f} ms"
 
 
+def size(number: int) -> str:
+    """17.0 MiB: three figures in the largest binary unit that gives at least 1."""
+    for unit in ("GiB", "MiB", "KiB"):
+        if abs(number) >= BYTES_IN[unit]:
+            return f"{three_figures(number / BYTES_IN[unit])} {unit}"
+    return f"{number:,} B"
+
+
 def padding_sentence(run: Run) -> str:
     padding = run.padding
     assert padding is not None
@@ -126,7 +135,7 @@ def padding_sentence(run: Run) -> str:
     longer = padding.padded_seconds / padding.even_seconds if padding.even_seconds else 1
     return (
         f"A batch of {len(padding.lengths)} prompts of {max(padding.lengths):,} to {min(padding.lengths):,} tokens, "
-        f"padded to the longest, keeps {amount(padding.padded_bytes, 'GiB')} of cache, {share} of it for padding. "
+        f"padded to the longest, keeps {size(padding.padded_bytes)} of cache, {share} of it for padding. "
         f"Its prefill takes {milliseconds(padding.padded_seconds)}, {longer:,.1f}× that of as many real tokens in "
         "equal prompts."
     )

@@ -5,9 +5,9 @@ Every step is timed around the forward pass alone, with the device synchronised 
 """
 
 import inspect
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from time import monotonic, perf_counter
 from typing import Any
 
 import torch
@@ -73,10 +73,10 @@ class _Bench:
     def forward(self, ids: torch.Tensor, **more: Any) -> tuple[Any, float]:
         """(output, seconds) of one pass."""
         synchronize(self.device)
-        start = time.perf_counter()
+        start = perf_counter()
         output = self.model(input_ids=ids, **self.last_only, **more)
         synchronize(self.device)
-        return output, time.perf_counter() - start
+        return output, perf_counter() - start
 
     def new_cache(self) -> Any:
         """None lets the model make its own DynamicCache."""
@@ -87,7 +87,7 @@ class _Bench:
     def ended(self, tokens: int) -> Finding | None:
         if self.should_stop():
             return Finding(kind="stopped", tokens=tokens, message=f"Stopped after {tokens:,} tokens.")
-        if time.monotonic() > self.deadline:
+        if monotonic() > self.deadline:
             limit = f"{self.settings.seconds_limit:,.0f} s"
             return Finding(
                 kind="time_limit", tokens=tokens, message=f"The limit of {limit} was reached at {tokens:,} tokens."
@@ -100,7 +100,7 @@ def measure(settings: Settings, should_stop: Callable[[], bool] = lambda: False)
 
     Raises CannotLoad, NoDevice, NoRoom, ConfigError or ScenarioError, each with a sentence, before anything is run.
     """
-    deadline = time.monotonic() + settings.seconds_limit
+    deadline = monotonic() + settings.seconds_limit
     device = choose_device(settings.device)
     yield Progress("Reading the config", device=describe(device))
     config, folder = config_of(settings)

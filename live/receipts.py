@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-FORMAT = "kv-atlas-live-1"
 RECORDED = Path(__file__).parent / "recorded"
 LONGEST_TEXT = 2_000_000
 MOST_STEPS = 20_000
@@ -163,7 +162,7 @@ class Run(_Part):
 class Receipt(_Part):
     """What one machine measured."""
 
-    format: Literal["kv-atlas-live-1"] = FORMAT
+    format: Literal["kv-atlas-live-1"] = "kv-atlas-live-1"
     recorded: Text
     device: Device
     versions: dict[Text, Text]

@@ -20,7 +20,7 @@ LONGEST_METRICS = 4_000_000  # bytes; a vLLM server with every histogram sends a
 MOST_LINES = 20_000
 PREFIXES = {"vllm:": "vllm", "sglang:": "sglang", "sglang_": "sglang", "llamacpp:": "llama.cpp"}
 REPLICA_LABELS = ("engine", "dp_rank")
-NAMES = {
+NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "vllm": {
         "running": ("num_requests_running",),
         "waiting": ("num_requests_waiting",),
@@ -111,7 +111,7 @@ def _reading(engine: str, samples: list[Sample]) -> ServerReading:
     labels = next((sample.labels for sample in samples if sample.name == "cache_config_info"), {})
     return ServerReading(
         engine=engine,
-        model=next((name for sample in samples if (name := sample.labels.get("model_name"))), None),
+        model=next((sample.labels["model_name"] for sample in samples if "model_name" in sample.labels), None),
         replicas=max(len(values) for values in found.values()),
         running=_total(found.get("running")),
         waiting=_total(found.get("waiting")),

@@ -48,16 +48,9 @@ def run_here(allowed: Allowed) -> None:
     job = live_job.current()
     with st.sidebar:
         settings = live_controls.run_settings(allowed)
-        st.button(
-            "Run",
-            icon=":material/play_arrow:",
-            type="primary",
-            width="stretch",
-            key="live_start",
-            disabled=job is not None or not (settings.family or settings.model),
-            on_click=live_job.start,
-            args=("measure", {"settings": settings.model_dump(mode="json")}, settings.seconds_limit),
-        )
+        ready = job is None and bool(settings.family or settings.model)
+        if live_job.start_button("Run", ":material/play_arrow:", "live_start", ready=ready):
+            live_job.start("measure", {"settings": settings.model_dump(mode="json")}, settings.seconds_limit)
         st.caption(need_line(settings))
     if job is not None and job.kind == "measure":
         st.title("Measuring", anchor=False)
@@ -104,16 +97,9 @@ def dry_run(held: Held) -> None:
             st.markdown(str(error))
             return
         tokens, fewer = live_dry_run.bounded_tokens(config, tokens)
-        st.button(
-            "Build",
-            icon=":material/layers:",
-            type="primary",
-            width="stretch",
-            key="live_dry_start",
-            disabled=job is not None,
-            on_click=live_job.start,
-            args=("dry_run", {"config": config, "batch": batch, "tokens": tokens}, live_dry_run.SECONDS, model),
-        )
+        if live_job.start_button("Build", ":material/layers:", "live_dry_start", ready=job is None):
+            payload = {"config": config, "batch": batch, "tokens": tokens}
+            live_job.start("dry_run", payload, live_dry_run.SECONDS, model)
         if fewer:
             st.caption(fewer)
     if job is not None and job.kind == "dry_run":

@@ -113,7 +113,7 @@ def test_stop_ends_a_run_with_what_it_has() -> None:
 
 def test_a_time_limit_ends_a_run_with_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 20))
-    monkeypatch.setattr(measuring.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(measuring, "monotonic", lambda: next(clock))
     run = ran(new_tokens=500, seconds_limit=100)
     assert run.finding is not None
     assert run.finding.kind == "time_limit"
@@ -189,7 +189,7 @@ def test_only_safetensors_of_a_bounded_size_are_fetched(monkeypatch: pytest.Monk
     from huggingface_hub.hf_api import ModelInfo
 
     def info(files: list[dict[str, object]]) -> None:
-        found = ModelInfo(id="a/b", siblings=files)
+        found = ModelInfo(id="a/b", siblings=files)  # type: ignore[no-untyped-call]
         monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: found)
 
     info([{"rfilename": "pytorch_model.bin", "size": 5}])

@@ -119,7 +119,7 @@ def test_a_fit_has_the_textbooks_intervals() -> None:
     """x 1..5, y 2 4 5 4 5: slope 0.6, intercept 2.2, standard errors 0.2828 and 0.9381."""
     fit = fit_line([1, 2, 3, 4, 5], [2, 4, 5, 4, 5])
     assert fit is not None
-    assert (fit.slope, fit.intercept) == (pytest.approx(0.6), pytest.approx(2.2))
+    assert [fit.slope, fit.intercept] == pytest.approx([0.6, 2.2])
     assert fit.slope_half == pytest.approx(1.96 * 0.28284, rel=1e-3)
     assert fit.intercept_half == pytest.approx(1.96 * 0.93808, rel=1e-3)
     assert fit_line([1, 2], [1, 2]) is None
@@ -129,7 +129,7 @@ def test_decoding_is_bound_by_the_cache_where_its_part_outweighs_the_rest() -> N
     """20 ms and 1 ms a token beyond ten: 10 ms + n × 1 ms, so from ten tokens on."""
     times = times_of(run())
     assert times is not None
-    assert (times.first, times.each) == (0.5, pytest.approx(0.022))
+    assert [times.first, times.each] == pytest.approx([0.5, 0.022])
     assert times.reading_bound_from == 10
 
 

@@ -177,20 +177,20 @@ def test_the_operator_turns_things_on_and_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint", "without"),
     [
-        ('[live]\nservers = ["ftp://x", "file:///etc/passwd", "http://a:b@host"]', "is not a server", {}),
-        ('[live]\nservers = "http://localhost:99999/metrics"', "is not a server", {}),
-        ("[live]\nserver = 1", "server is not a setting", {}),
-        ('[live]\nrun = "yes"', "run must be true or false", {"run": False}),
-        ("live = 3", "live must be a table", {"run": False, "hub": False}),
-        ("[live", "cannot be read", {"run": False, "hub": False}),
+        ('[live]\nservers = ["ftp://x", "file:///etc/passwd", "http://a:b@host"]', "is not a server", Allowed()),
+        ('[live]\nservers = "http://localhost:99999/metrics"', "is not a server", Allowed()),
+        ("[live]\nserver = 1", "server is not a setting", Allowed()),
+        ('[live]\nrun = "yes"', "run must be true or false", Allowed(run=False)),
+        ("live = 3", "live must be a table", Allowed(run=False, hub=False)),
+        ("[live", "cannot be read", Allowed(run=False, hub=False)),
     ],
 )
 def test_what_the_file_says_wrongly_is_off_and_named(
-    tmp_path: Path, text: str, complaint: str, without: dict[str, bool]
+    tmp_path: Path, text: str, complaint: str, without: Allowed
 ) -> None:
     allowed = allowed_by(tmp_path, text)
     assert complaint in " ".join(allowed.complaints)
-    assert replace(allowed, complaints=()) == Allowed(**without)
+    assert replace(allowed, complaints=()) == without
 
 
 def test_an_endpoint_has_its_path() -> None:
