@@ -23,13 +23,19 @@ def resolve(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, *, versi
 
 
 def notes_on(scenario: Scenario, spec: ModelSpec, version: str) -> list[str]:
-    """Sentences about a resolved Scenario: what was assumed, and wishes beyond the model's own limits."""
+    """Sentences about a resolved Scenario: those on the model, and which release's rules were used."""
+    notes = model_notes(scenario, spec)
+    if scenario.engine_version != version:
+        notes.append(f"The rules used are those of {scenario.engine} {version}.")
+    return notes
+
+
+def model_notes(scenario: Scenario, spec: ModelSpec) -> list[str]:
+    """What was assumed about the model of a resolved Scenario, and wishes beyond its own limits."""
     notes = [doubt.message for doubt in spec.doubts]
     context = scenario.context_length or 0
     if spec.max_context and context > spec.max_context:
         notes.append(f"{context:,} tokens are more than the {spec.max_context:,} this model was made for.")
     if spec.max_context is None:
         notes.append("The config states no longest context.")
-    if scenario.engine_version != version:
-        notes.append(f"The rules used are those of {scenario.engine} {version}.")
     return notes

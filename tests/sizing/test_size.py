@@ -165,3 +165,12 @@ def test_a_prefix_longer_than_the_default_context_is_refused() -> None:
             make_scenario({"model": MODELS[0], "max_model_len": 16, "shared_prefix_tokens": 100}),
             find_entry(MODELS[0]).spec,
         )
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize("stated", [{"context_length": 2000}, {"max_model_len": 4096}])
+def test_a_length_beyond_the_models_own_limit_is_answered_with_a_note(engine: str, stated: dict[str, int]) -> None:
+    """GPT-2 was made for 1,024 tokens; where no length is stated, it follows max_model_len."""
+    report = sized({"model": "openai-community/gpt2", "engine": engine, **stated})
+    assert report is not None
+    assert any("more than the 1,024 this model was made for" in note for note in report.notes)

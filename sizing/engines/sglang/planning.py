@@ -20,7 +20,7 @@ from sizing.engines.sglang.traits import Traits, traits_of
 from sizing.grading import grades_of
 from sizing.placement import check_placement
 from sizing.report import Log
-from sizing.resolve import DEFAULT_CONTEXT
+from sizing.resolve import DEFAULT_CONTEXT, model_notes
 from sizing.scenario import LONGEST_CONTEXT, Scenario, ScenarioError
 
 
@@ -46,8 +46,9 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     ranks = tuple(
         _rank(weights, stage, pool, scenario) for weights, (_, stage), pool in zip(held, stages, pools, strict=True)
     )
+    resolved = _resolved(scenario, spec, choices, release, context, sizes)
     return EnginePlan(
-        scenario=_resolved(scenario, spec, choices, release, context, sizes),
+        scenario=resolved,
         spec=spec,
         ranks=ranks,
         needed_kv_bytes=max(int(rank.cache.need(context, 1)) for rank in ranks),
@@ -59,7 +60,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
             lines=lines_of(*stages[0], sizes, choices.settings, context) if sizes and sizes.full else (),
         ),
         grades=replace(grades_of(spec), runtime="calibrated"),
-        notes=(*_notes(scenario, spec, sizes), *notes, *choices.notes, *_unknown(scenario, choices, traits)),
+        notes=(*_notes(resolved, spec, sizes), *notes, *choices.notes, *_unknown(scenario, choices, traits)),
     )
 
 
@@ -171,13 +172,7 @@ def _requests(scenario: Scenario, settings: Settings, sizes: Sizes | None) -> in
 
 
 def _notes(scenario: Scenario, spec: ModelSpec, sizes: Sizes | None) -> list[str]:
-    notes = [doubt.message for doubt in spec.doubts]
-    if spec.max_context and (scenario.context_length or 0) > spec.max_context:
-        notes.append(
-            f"{scenario.context_length:,} tokens are more than the {spec.max_context:,} this model was made for."
-        )
-    if spec.max_context is None:
-        notes.append("The config states no longest context.")
+    notes = model_notes(scenario, spec)
     batch = -(-scenario.batch_size // scenario.data_parallel)
     if sizes and 0 < sizes.running < batch:
         notes.append(f"SGLang runs at most {sizes.running:,} requests at once here; the rest wait.")
