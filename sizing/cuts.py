@@ -107,7 +107,7 @@ def overtaking_length(planned: EnginePlan, rank: RankPlan) -> int | None:
     """The shortest length at which the scenario's batch keeps as many bytes of KV as there are weights."""
     share = replica_batches(planned.scenario)[0]
     weights = held_weights(rank)
-    below = longest_context(lambda tokens: int(rank.cache.kv(tokens, share)) < weights)
+    below = longest_context(lambda tokens: weights - 1 - int(rank.cache.kv(tokens, share)))
     return None if below == LONGEST_CONTEXT else below + 1
 
 
@@ -115,5 +115,5 @@ def overtaking_batch(planned: EnginePlan, rank: RankPlan) -> int | None:
     """The smallest batch of the scenario's length that keeps as many bytes of KV as there are weights."""
     tokens, replicas = planned.scenario.context_length or 1, planned.scenario.data_parallel
     weights = held_weights(rank)
-    below = most_sequences(lambda share: int(rank.cache.kv(tokens, share)) < weights, replicas)
+    below = most_sequences(lambda share: weights - 1 - int(rank.cache.kv(tokens, share)), replicas)
     return None if below is None or below >= LARGEST_BATCH else below + 1

@@ -20,7 +20,7 @@ def mixed_load(planned: EnginePlan) -> MixedLoad | None:
     return MixedLoad(
         live_bytes_per_gpu=max(int(rank.cache.live(average, batch)) for rank in planned.ranks),
         need_bytes_per_gpu=max(_need(planned, rank, batch) for rank in planned.ranks),
-        max_batch=most_sequences(lambda share: _fits(planned, share), scenario.data_parallel),
+        max_batch=most_sequences(lambda share: _room(planned, share), scenario.data_parallel),
     )
 
 
@@ -31,5 +31,5 @@ def _need(planned: EnginePlan, rank: RankPlan, batch: int) -> int:
     return int(ask(average, batch)) + int(ask(longest, 1)) - int(ask(average, 1))
 
 
-def _fits(planned: EnginePlan, batch: int) -> bool:
-    return all(_need(planned, rank, batch) <= (rank.usable or 0) for rank in planned.ranks)
+def _room(planned: EnginePlan, batch: int) -> int:
+    return min((rank.usable or 0) - _need(planned, rank, batch) for rank in planned.ranks)

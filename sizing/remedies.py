@@ -135,4 +135,4 @@ def most_of(planned: EnginePlan) -> int | None:
     """Requests of the scenario's length that fit; None without limit."""
     scenario = planned.scenario
     tokens = scenario.context_length or 1
-    return most_sequences(lambda share: planned.fits(tokens, share), scenario.data_parallel)
+    return most_sequences(lambda share: planned.room(tokens, share), scenario.data_parallel)

@@ -118,6 +118,14 @@ class MixedLoad:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The verdict and the capacity alone, without the remedies."""
+
+    verdict: Verdict
+    capacity: Capacity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """What the engine prints at start-up; empty for engines that print nothing of the kind."""
 

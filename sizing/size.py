@@ -11,7 +11,7 @@ from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.logical import logical_cost
 from sizing.mixed import mixed_load
-from sizing.report import CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
+from sizing.report import Answer, CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
 from sizing.room import fullest_load, replica_batches, room, tightest_rank
 from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
 
@@ -28,6 +28,11 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
     planned = ENGINES[scenario.engine].plan(scenario, spec, accelerator)
     check_prefix(planned.scenario)
     return replace(planned, asked_kv=scenario.kv_dtype)
+
+
+def answer_of(planned: EnginePlan) -> Answer:
+    """Whether the load fits, and what else would: the part of a Report that long lists of Scenarios are asked for."""
+    return Answer(verdict=_verdict(planned), capacity=_capacity(planned))
 
 
 def report_of(planned: EnginePlan) -> Report:
@@ -110,7 +115,7 @@ def _cluster(planned: EnginePlan) -> Footprint:
 
 def _capacity(planned: EnginePlan) -> Capacity:
     printed = planned.printed
-    if any(rank.usable is None for rank in planned.ranks):
+    if not planned.pools:
         return Capacity()
     scenario = planned.scenario
     batch = replica_batches(scenario)[0]
@@ -119,8 +124,8 @@ def _capacity(planned: EnginePlan) -> Capacity:
         kv_tokens=printed.kv_tokens,
         num_blocks=printed.num_blocks,
         max_concurrency=printed.max_concurrency,
-        max_context_at_batch=longest_context(lambda length: planned.fits(length, batch)),
-        max_batch_at_context=most_sequences(lambda share: planned.fits(tokens, share), scenario.data_parallel),
+        max_context_at_batch=longest_context(lambda length: planned.room(length, batch)),
+        max_batch_at_context=most_sequences(lambda share: planned.room(tokens, share), scenario.data_parallel),
     )
 
 

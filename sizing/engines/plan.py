@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from hardware_catalog.schema import Accelerator
@@ -62,6 +63,31 @@ class RankPlan:
     usable: int | None = None
 
 
+Pools = tuple[tuple[RankCache, int], ...]
+
+
+def pools_of(ranks: tuple[RankPlan, ...]) -> Pools:
+    """The different caches of the ranks, each with the least that is usable for one like it.
+
+    Empty where the memory of a rank is not known.
+    """
+    found: list[tuple[RankCache, int]] = []
+    for rank in ranks:
+        if rank.usable is None:
+            return ()
+        alike = next((number for number, (cache, _) in enumerate(found) if cache == rank.cache), None)
+        if alike is None:
+            found.append((rank.cache, rank.usable))
+        else:
+            found[alike] = rank.cache, min(rank.usable, found[alike][1])
+    return tuple(found)
+
+
+def room_in(pools: Pools, tokens: int, replica_batch: int) -> int:
+    """Bytes that `replica_batch` sequences of `tokens` tokens leave of the tightest pool, negative if short."""
+    return min(usable - int(cache.need(tokens, replica_batch)) for cache, usable in pools)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
     """The figures of the start-up log. None where no memory is known or memory sets no limit."""
@@ -71,7 +97,7 @@ class Printed:
     max_concurrency: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EnginePlan:
     """A resolved Scenario with all that its questions are answered from; one RankPlan a pipeline stage.
 
@@ -92,11 +118,20 @@ class EnginePlan:
     notes: tuple[str, ...] = ()
     asked_kv: str | KvFormats | None = None
 
+    @cached_property
+    def pools(self) -> Pools:
+        return pools_of(self.ranks)
+
+    def room(self, tokens: int, replica_batch: int) -> int:
+        """Bytes that `replica_batch` sequences of `tokens` tokens leave of the tightest rank's pool, negative if short.
+
+        The memory has to be known.
+        """
+        return room_in(self.pools, tokens, replica_batch)
+
     def fits(self, tokens: int, replica_batch: int) -> bool:
         """Whether every rank holds `replica_batch` sequences of `tokens` tokens; False where no memory is known."""
-        return all(
-            rank.usable is not None and rank.cache.need(tokens, replica_batch) <= rank.usable for rank in self.ranks
-        )
+        return bool(self.pools) and self.room(tokens, replica_batch) >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

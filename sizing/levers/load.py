@@ -12,11 +12,11 @@ def load_levers(planned: EnginePlan) -> Iterator[Lever]:
     """The most that fits of either, where it is at least one; for loads that do not fit."""
     scenario = planned.scenario
     tokens, batch = scenario.context_length or 1, scenario.batch_size
-    most = most_sequences(lambda share: planned.fits(tokens, share), scenario.data_parallel)
+    most = most_sequences(lambda share: planned.room(tokens, share), scenario.data_parallel)
     if most and most < batch:
         step = Step(f"{most:,} request{'s' if most > 1 else ''}, not {batch:,}", {"batch_size": most})
         yield Lever("load", [step])
-    longest = round_length(longest_context(lambda length: planned.fits(length, replica_batches(scenario)[0])))
+    longest = round_length(longest_context(lambda length: planned.room(length, replica_batches(scenario)[0])))
     if 0 < longest < tokens:
         yield Lever("load", [Step(f"{longest:,} tokens, not {tokens:,}", {"context_length": longest})])
 

@@ -10,7 +10,7 @@ from sizing.engines.llama_cpp.printed import Started, cache_lines, compute_lines
 from sizing.engines.llama_cpp.resolving import Resolved, resolved_of
 from sizing.engines.llama_cpp.rules import FIT, HOST_INPUTS
 from sizing.engines.llama_cpp.split import Share
-from sizing.engines.plan import EnginePlan, Printed, RankPlan
+from sizing.engines.plan import EnginePlan, Printed, RankPlan, pools_of, room_in
 from sizing.grading import grades_of
 from sizing.memory import Memory
 from sizing.report import Log
@@ -91,11 +91,8 @@ def _printed(resolved: Resolved, ranks: tuple[RankPlan, ...], longest: int) -> P
     if resolved.layout.whole.rows:
         cells = int(resolved.server.all_cells(_widest_law(resolved), resolved.tokens, resolved.sequences))
 
-    def fits(sequences: int) -> bool:
-        return all(rank.usable is not None and rank.cache.need(longest, sequences) <= rank.usable for rank in ranks)
-
-    known = all(rank.usable is not None for rank in ranks)
-    most = most_sequences(fits) if known else None
+    pools = pools_of(ranks)
+    most = most_sequences(lambda sequences: room_in(pools, longest, sequences)) if pools else None
     return Printed(kv_tokens=cells, max_concurrency=None if most is None else float(most))
 
 

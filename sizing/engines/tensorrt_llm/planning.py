@@ -6,7 +6,7 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.activations import widest_layer
-from sizing.capacity import longest_context
+from sizing.capacity import greatest_with_room
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.tensorrt_llm.pools import StageCache
 from sizing.engines.tensorrt_llm.printed import Started, counts_of, lines_of, printed_of
@@ -149,7 +149,7 @@ def _memory_notes(planned: EnginePlan) -> list[str]:
     notes = []
     longest = scenario.max_model_len or 1
     if not planned.fits(longest, 1):
-        held = longest_context(lambda tokens: tokens <= longest and planned.fits(tokens, 1))
+        held = greatest_with_room(lambda tokens: planned.room(tokens, 1), longest)
         notes.append(
             f"TensorRT-LLM lowers max_seq_len to {held:,} tokens, all that the cache holds of one sequence."
             if held

@@ -112,8 +112,8 @@ def test_capacity_is_exact(name: str, pool: int, chosen: dict[str, Any], tokens:
     plan = planned(name, pool, chosen)
     if plan is None:
         return
-    most = most_sequences(lambda count: plan.fits(tokens, count))
-    longest = longest_context(lambda length: plan.fits(length, batch))
+    most = most_sequences(lambda count: plan.room(tokens, count))
+    longest = longest_context(lambda length: plan.room(length, batch))
     if most is not None:
         assert most == 0 or plan.fits(tokens, most)
         assert not plan.fits(tokens, most + 1)
