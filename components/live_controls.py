@@ -107,8 +107,8 @@ def run_settings(allowed: Allowed) -> Settings:
     cache = st.segmented_control(
         "Cache", ["dynamic", "static"], default="dynamic", key="live_cache", format_func=str.capitalize, required=True
     )
-    recompute = st.toggle("Also without the cache", value=True, key="live_recompute")
-    padding = st.toggle("Also a padded batch", value=True, key="live_padding")
+    recompute = st.checkbox("Also without the cache", value=True, key="live_recompute")
+    padding = st.checkbox("Also a padded batch", value=True, key="live_padding")
     more = _more()
     return Settings(
         family=None if family == HUB else family,

@@ -33,7 +33,7 @@ def start(kind: str, payload: Mapping[str, Any], seconds_limit: float, about: st
 
 def start_button(label: str, icon: str, key: str, *, ready: bool) -> bool:
     """Not a callback: a number that is being typed arrives together with the click, and its new value must count."""
-    return st.button(label, icon=icon, type="primary", width="stretch", key=key, disabled=not ready)
+    return st.button(label, icon=icon, width="stretch", key=key, disabled=not ready)
 
 
 def fault_of(kind: str) -> str | None:

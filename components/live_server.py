@@ -50,7 +50,7 @@ def draw(allowed: Allowed, outcome: Outcome, scenario_line: str) -> None:
     )
     if not allowed.servers:
         st.caption("Watching a server is off here. The operator of this app allows it in kv_atlas.toml beside app.py:")
-        st.code(SETTINGS_EXAMPLE, language="toml")
+        st.code(SETTINGS_EXAMPLE, language=None)
 
 
 def controls(allowed: Allowed) -> None:

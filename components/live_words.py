@@ -17,7 +17,6 @@ def run_line(receipt: Receipt, run: Run, name: str) -> str:
             name,
             DTYPES[settings.dtype],
             f"transformers {receipt.versions.get('transformers', '?')} {CACHES[settings.cache]}",
-            counted(settings.batch, "request"),
             f"recorded {receipt.recorded} on {receipt.device.name}",
         ]
     )

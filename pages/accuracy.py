@@ -2,7 +2,14 @@
 
 import streamlit as st
 
-from components import accuracy_filters, accuracy_histogram, accuracy_scatter, accuracy_tables, plain_table
+from components import (
+    accuracy_filters,
+    accuracy_histogram,
+    accuracy_scatter,
+    accuracy_tables,
+    live_accuracy,
+    plain_table,
+)
 from components import accuracy_words as words
 from components.accuracy_data import Filters, every_comparison, without_figures
 from components.accuracy_marks import draw_legend
@@ -84,3 +91,4 @@ if summary.predicted:
     pictures(shown, summary)
 kinds(shown)
 tables(shown, filters)
+live_accuracy.draw()

@@ -41,7 +41,7 @@ def unavailable(allowed: Allowed) -> None:
     st.markdown(WOULD_SHOW)
     st.markdown(live_controls.MISSING if allowed.run else "The operator of this app has turned runs off.")
     st.caption("To run it locally, in the project's folder:")
-    st.code(live_controls.INSTALL, language="bash", wrap_lines=True)
+    st.code(live_controls.INSTALL, language=None, wrap_lines=True)
 
 
 def run_here(allowed: Allowed) -> None:

@@ -57,6 +57,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path, nargs="?", help="default: live/recorded/<device>.json")
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--note", help="a sentence about the machine that readers should know")
     asked = parser.parse_args()
     leave_a_core()
     kind = choose_device("auto")
@@ -69,7 +70,8 @@ def main() -> int:
             left_out.append(f"{settings.family}, {settings.cache}")
         else:
             runs.append(run)
-    note = f"Left out for lack of time: {'; '.join(left_out)}." if left_out else None
+    missing = f"Left out for lack of time: {'; '.join(left_out)}." if left_out else ""
+    note = " ".join(part for part in (asked.note or "", missing) if part) or None
     equal = [report(run) for run in runs]
     out = asked.out or RECORDED / f"{'-'.join(device.name.lower().replace(',', '').split())}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
