@@ -8,7 +8,7 @@ from pandas.io.formats.style import Styler
 
 from components.format import BYTES_IN, Unit, share, short_tokens, two_decimals
 from sizing.engines.plan import EnginePlan, RankPlan
-from sizing.size import TIGHT_SHARE
+from sizing.room import is_tight
 
 LENGTHS = (2048, 8192, 32_768, 131_072)
 LOADS = (1, 4, 16, 64, 256)
@@ -26,7 +26,8 @@ def context_table(planned: EnginePlan, unit: Unit) -> Styler:
     }
     for column, load in enumerate(LOADS):
         columns[f"× {load}"] = [
-            _cell([int(need[row, column]) for need in needs], pools, unit) for row in range(len(lengths))
+            _cell([int(need[row, column]) for need in needs], pools, planned.error_bytes, unit)
+            for row in range(len(lengths))
         ]
     return pd.DataFrame(columns).style.format({each: "{:,.2f}"})
 
@@ -43,7 +44,7 @@ def _needs(rank: RankPlan, lengths: Sequence[int], planned: EnginePlan) -> np.nd
     return np.asarray(rank.cache.need(tokens, loads))
 
 
-def _cell(needs: Sequence[int], pools: Sequence[int | None], unit: Unit) -> str:
+def _cell(needs: Sequence[int], pools: Sequence[int | None], error: int, unit: Unit) -> str:
     """Presence of a fill says that it fits; the fullest rank decides."""
     known = [(need, pool) for need, pool in zip(needs, pools, strict=True) if pool is not None]
     if not known:
@@ -53,5 +54,5 @@ def _cell(needs: Sequence[int], pools: Sequence[int | None], unit: Unit) -> str:
         return ":red[no room]"
     if need > pool:
         return f":red[{share(need, pool)}]"
-    colour = "orange" if (pool - need) * TIGHT_SHARE < pool else "green"
+    colour = "orange" if is_tight(pool - need, pool, error) else "green"
     return f":{colour}-background[{share(need, pool)}]"

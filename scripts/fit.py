@@ -65,6 +65,10 @@ class Case:
         return min(scenario.max_num_seqs or 1, scenario.max_num_batched_tokens or 1) * self.spec.vocab_size
 
     @property
+    def memory(self) -> int:
+        return budget.memory_of(self.resolved.scenario, self.accelerator).total or 1
+
+    @property
     def requested(self) -> int:
         return budget.memory_of(self.resolved.scenario, self.accelerator).budget or 0
 
@@ -162,13 +166,29 @@ def main() -> None:
     errors = {case.receipt.id: _checked(case, cases) for case in cases}
     _summary("available, all", errors.values())
     _summary("available, release stated", (errors[c.receipt.id] for c in cases if c.receipt.version))
+    for unified, shares in error_shares(cases).items():
+        _summary(f"share of the memory, {'unified' if unified else 'discrete'}, release stated", shares)
     _summary("weights", (error for case in known if (error := _of_weights(case)) is not None))
 
 
+def error_shares(cases: list[Case]) -> dict[bool, list[float]]:
+    """Errors as shares of the card's memory, in logs that state their release; by whether its memory is unified."""
+    shares: dict[bool, list[float]] = {False: [], True: []}
+    for case in cases:
+        if case.receipt.version:
+            error = _predicted(case, cases) - (case.printed("available_kv") or 0)
+            shares[case.unified].append(abs(error) / case.memory)
+    return shares
+
+
+def _predicted(case: Case, cases: list[Case]) -> int:
+    """By constants fitted to all other models."""
+    return case.available(fit(other for other in cases if other.model != case.model))
+
+
 def _checked(case: Case, cases: list[Case]) -> float:
-    """Relative error of the prediction by constants fitted to all other models."""
-    constants = fit(other for other in cases if other.model != case.model)
-    predicted, printed = case.available(constants), case.printed("available_kv") or 1
+    """Relative error of the prediction."""
+    predicted, printed = _predicted(case, cases), case.printed("available_kv") or 1
     error, weights = predicted / printed - 1, _of_weights(case)
     columns: tuple[Any, ...] = (case.receipt.id, case.receipt.name[-34:], case.receipt.scenario.get("accelerator", ""))
     beside = "" if weights is None else f"weights {weights:+.2%}"
@@ -183,8 +203,12 @@ def _of_weights(case: Case) -> float | None:
 
 def _summary(what: str, errors: Iterable[float]) -> None:
     ordered = sorted(abs(error) for error in errors)
-    ninetieth = ordered[int(0.9 * len(ordered))]
-    print(f"{what}: {len(ordered)} logs, median {median(ordered):.2%}, 90th percentile {ninetieth:.2%}")
+    print(f"{what}: {len(ordered)} logs, median {median(ordered):.2%}, 90th percentile {ninetieth(ordered):.2%}")
+
+
+def ninetieth(errors: Iterable[float]) -> float:
+    ordered = sorted(errors)
+    return ordered[int(0.9 * len(ordered))]
 
 
 if __name__ == "__main__":

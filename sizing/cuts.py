@@ -10,9 +10,8 @@ from sizing.arrays import Tokens
 from sizing.capacity import longest_context, most_sequences
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.map import Counts, room_at
-from sizing.room import replica_batches
+from sizing.room import is_tight, replica_batches
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT
-from sizing.size import TIGHT_SHARE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +19,7 @@ class Cells:
     """Each term at its largest over the ranks, as in a Report's per_gpu, for arrays of cells.
 
     `free` is what is left of the `pool` on the rank with the least, negative where it is short; both are None without
-    known memory. `weights` include a draft and encoders.
+    known memory. `error` is how far it may be off. `weights` include a draft and encoders.
     """
 
     weights: int
@@ -28,13 +27,15 @@ class Cells:
     state: Counts
     free: Counts | None
     pool: Counts | None
+    error: int
 
     @property
     def verdicts(self) -> NDArray[np.str_] | None:
         """As a Report's verdict.state."""
         if self.free is None or self.pool is None:
             return None
-        return np.where(self.free < 0, "short", np.where(self.free * TIGHT_SHARE < self.pool, "tight", "fits"))
+        tight = is_tight(self.free, self.pool, self.error)
+        return np.where(self.free < 0, "short", np.where(tight, "tight", "fits"))
 
 
 def cells_at(planned: EnginePlan, tokens: Counts, batch: Counts) -> Cells:
@@ -53,6 +54,7 @@ def cells_at(planned: EnginePlan, tokens: Counts, batch: Counts) -> Cells:
         state=largest(lambda rank: rank.cache.state(tokens, share)),
         free=free,
         pool=pool,
+        error=planned.error_bytes,
     )
 
 

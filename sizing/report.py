@@ -96,12 +96,18 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """`short_term`: what is too large, "weights" or another term where the budget ends before the cache begins."""
+    """`short_term`: what is too large, "weights" or another term where the budget ends before the cache begins.
+
+    `error_bytes`: how far the memory left on a GPU may be off either way, because some terms are estimates. `stands`:
+    whether what is left, or short, is as much. A load that fits by less is tight.
+    """
 
     state: State | None = None
     fits: bool | None = None
     short_by_bytes: int | None = None
     short_term: str | None = None
+    error_bytes: int | None = None
+    stands: bool | None = None
     remedies: tuple[Remedy, ...] = ()
 
 

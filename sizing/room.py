@@ -1,7 +1,19 @@
 """The room that a load leaves: bytes of the pool on the GPU that decides."""
 
+from typing import Any
+
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.scenario import Scenario
+
+TIGHT_SHARE = 20
+
+
+def is_tight(left: Any, pool: Any, error: int) -> Any:
+    """Whether less than a twentieth of the pool is left, or less than the estimates may be off by.
+
+    Bytes of loads that fit; numbers or arrays.
+    """
+    return (left * TIGHT_SHARE < pool) | (left < error)
 
 
 def replica_batches(scenario: Scenario) -> list[int]:

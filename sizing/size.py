@@ -12,10 +12,8 @@ from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.logical import logical_cost
 from sizing.mixed import mixed_load
 from sizing.report import Answer, CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
-from sizing.room import fullest_load, replica_batches, room, tightest_rank
+from sizing.room import fullest_load, is_tight, replica_batches, room, tightest_rank
 from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
-
-TIGHT_SHARE = 20  # tight: less than one twentieth of the pool is left
 
 
 def size(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = None) -> Report:
@@ -134,10 +132,16 @@ def _verdict(planned: EnginePlan) -> Verdict:
     rank, left = tightest_rank(planned), room(planned)
     if rank.usable is None or left is None:
         return Verdict()
-    if left < 0:
-        return Verdict(state="short", fits=False, short_by_bytes=-left, short_term=_largest(planned, rank))
-    state: State = "tight" if left * TIGHT_SHARE < rank.usable else "fits"
-    return Verdict(state=state, fits=True, short_by_bytes=0)
+    error = planned.error_bytes
+    state: State = "short" if left < 0 else "tight" if is_tight(left, rank.usable, error) else "fits"
+    return Verdict(
+        state=state,
+        fits=left >= 0,
+        short_by_bytes=max(0, -left),
+        short_term=_largest(planned, rank) if left < 0 else None,
+        error_bytes=error,
+        stands=abs(left) >= error,
+    )
 
 
 def _largest(planned: EnginePlan, rank: RankPlan) -> str:

@@ -20,7 +20,9 @@ class VllmConstants:
     `logit_bytes`: of sampler scratch for each logit of the profile run (copies, sorted values and indices).
     `runtime`: outside of PyTorch on one GPU. `runtime_per_rank`: more for each further tensor-parallel rank.
     `unified`: more on accelerators that share their memory with the host. `encoder`: peak of a vision or audio encoder.
-    `graphs`: the estimate of the CUDA graphs, from 0.21 on.
+    `graphs`: the estimate of the CUDA graphs, from 0.21 on. `error_share`: what 9 in 10 predictions of the memory
+    that is left for the cache are off by at most, as a share of the card's memory, for models left out of the fit.
+    `unified_error_share`: the largest of them, on accelerators that share their memory with the host.
     """
 
     logit_bytes: float
@@ -29,6 +31,8 @@ class VllmConstants:
     unified: int
     encoder: int
     graphs: int
+    error_share: float
+    unified_error_share: float
 
 
 GIB = 1 << 30
@@ -42,6 +46,8 @@ VLLM = VllmConstants(
     unified=1_881_705_639,
     encoder=2_912_348_707,
     graphs=34_391_405,
+    error_share=0.0182,  # 21 logs that state their release
+    unified_error_share=0.0782,  # 5 logs
 )
 
 SGLANG_CONTEXT = Fitted(
@@ -56,3 +62,5 @@ SGLANG_LOADING = Fitted(
     receipts=("s001", "s008", "s014", "s015", "s028", "s036"),
     what="What SGLang counts as loaded beyond unquantized weights: rope tables, kernels, allocator rounding.",
 )
+
+LLAMA_CPP_COMPUTE_ERROR = 90 << 20  # the compute buffer of receipt l045: 488.0 MiB printed, 398.0 predicted

@@ -103,6 +103,8 @@ class EnginePlan:
 
     `budget` is what the engine may use of each GPU's `total_memory`. Batches are those of one data-parallel replica.
     `needed_kv_bytes` is what one sequence of max_model_len needs on the fullest rank, as the engine checks it.
+    `error_bytes`: how far what is left for the cache on a GPU may be off either way, because terms beside it are
+    estimates; 0 where none is counted or the pool is given.
     `asked_kv` is the kv_dtype before it was resolved; None where the plan was made without `sizing.size.plan`.
     """
 
@@ -116,6 +118,7 @@ class EnginePlan:
     log: Log = field(default_factory=Log)
     grades: Grades = field(default_factory=Grades)
     notes: tuple[str, ...] = ()
+    error_bytes: int = 0
     asked_kv: str | KvFormats | None = None
 
     @cached_property

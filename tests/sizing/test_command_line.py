@@ -47,6 +47,8 @@ def test_one_report_from_flags() -> None:
         "fits": True,
         "short_by_bytes": 0,
         "short_term": None,
+        "error_bytes": round(0.0182 * report["per_gpu"]["total_bytes"]),
+        "stands": True,
         "remedies": [],
     }
 

@@ -3,6 +3,7 @@
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.capacity import most_sequences
+from sizing.engines.calibration import LLAMA_CPP_COMPUTE_ERROR
 from sizing.engines.llama_cpp.cache import DeviceCache
 from sizing.engines.llama_cpp.cells import FULL, Law
 from sizing.engines.llama_cpp.compute import Compute, host_bytes
@@ -38,6 +39,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         log=_log(resolved, spec, ranks, accelerator),
         grades=grades_of(spec, activation="calibrated", graphs="exact"),
         notes=(*resolved.notes, *memory.notes, *([FITTING] if leaves_layers else [])),
+        error_bytes=LLAMA_CPP_COMPUTE_ERROR if scenario.available_kv_bytes is None else 0,
     )
 
 

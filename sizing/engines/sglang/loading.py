@@ -32,6 +32,11 @@ def memory_of(scenario: Scenario, total: int | None, fraction: float, settings: 
     return Memory(total, max(0, int(free * fraction) - reserve))
 
 
+def error_bytes(fraction: float) -> int:
+    """How far the pool may be off either way: the largest errors of both fitted constants on their receipts."""
+    return round(calibration.SGLANG_CONTEXT.error_bytes * fraction) + calibration.SGLANG_LOADING.error_bytes
+
+
 def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:
     """Bytes of model and draft on the fullest rank of each stage.
 

@@ -11,7 +11,7 @@ from sizing.engines.sglang.choices import Choices, card_of, choose
 from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS, running_default
 from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.lines import Sizes, lines_of
-from sizing.engines.sglang.loading import Memory, drafts_itself, memory_of, weights_of
+from sizing.engines.sglang.loading import Memory, drafts_itself, error_bytes, memory_of, weights_of
 from sizing.engines.sglang.refusals import check
 from sizing.engines.sglang.rules import release_of, rules_of
 from sizing.engines.sglang.settings import Settings
@@ -60,6 +60,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
             lines=lines_of(*stages[0], sizes, choices.settings, context) if sizes and sizes.full else (),
         ),
         grades=replace(grades_of(spec), runtime="calibrated"),
+        error_bytes=error_bytes(choices.fraction) if scenario.available_kv_bytes is None else 0,
         notes=(*_notes(resolved, spec, sizes), *notes, *choices.notes, *_unknown(scenario, choices, traits)),
     )
 

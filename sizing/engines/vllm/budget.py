@@ -80,8 +80,18 @@ def drafts_itself(scenario: Scenario) -> bool:
 
 def runtime_bytes(scenario: Scenario, accelerator: Accelerator | None, constants: VllmConstants) -> int:
     """What appears outside of PyTorch after the first snapshot: libraries, and buffers for communication."""
-    shared = constants.unified if accelerator is not None and accelerator.kind == "unified" else 0
+    shared = constants.unified if _is_unified(accelerator) else 0
     return constants.runtime + constants.runtime_per_rank * (scenario.tensor_parallel - 1) + shared
+
+
+def error_bytes(memory: Memory, accelerator: Accelerator | None, constants: VllmConstants = VLLM) -> int:
+    """How far "Available KV cache memory" may be off either way: by scripts/fit.py on models left out of the fit."""
+    share = constants.unified_error_share if _is_unified(accelerator) else constants.error_share
+    return round(share * (memory.total or 0))
+
+
+def _is_unified(accelerator: Accelerator | None) -> bool:
+    return accelerator is not None and accelerator.kind == "unified"
 
 
 def memory_of(scenario: Scenario, accelerator: Accelerator | None) -> Memory:

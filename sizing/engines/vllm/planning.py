@@ -37,6 +37,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         log=Log(model_loading_bytes=terms[0].loaded, lines=lines),
         grades=_grades(resolved, spec),
         notes=(*resolved.notes, *(() if given else memory.notes), *_start_notes(ranks, longest)),
+        error_bytes=0 if given else budget.error_bytes(memory, accelerator),
     )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.fit import Case, case_of, complete, fit
+from scripts.fit import Case, case_of, complete, error_shares, fit, ninetieth
 from sizing.engines.calibration import GIB, VLLM
 from sizing.receipts.receipt import read_receipts
 from sizing.receipts.shapes import read_shapes
@@ -29,6 +29,14 @@ def test_the_constants_are_those_of_the_receipts(known: dict[str, Case | str]) -
     assert fitted.logit_bytes == pytest.approx(VLLM.logit_bytes, rel=0.01)
     for name in ("runtime", "runtime_per_rank", "unified", "encoder"):
         assert getattr(fitted, name) == pytest.approx(getattr(VLLM, name), rel=0.1)
+
+
+def test_the_errors_are_those_of_models_left_out(known: dict[str, Case | str]) -> None:
+    """21 logs of discrete cards and 5 of unified memory state their release."""
+    shares = error_shares(usable(known))
+    assert [len(shares[unified]) for unified in (False, True)] == [21, 5]
+    assert ninetieth(shares[False]) == pytest.approx(VLLM.error_share, abs=5e-5)
+    assert max(shares[True]) == pytest.approx(VLLM.unified_error_share, abs=5e-5)
 
 
 def test_terms_of_a_published_table(known: dict[str, Case | str]) -> None:
