@@ -129,11 +129,20 @@ def how_sure(report: Report, unit: Unit) -> str:
     gpu = report.per_gpu
     sure = sure_of(report)
     if gpu.activation_bytes or gpu.graph_bytes or gpu.runtime_bytes:
-        return f"{sure}; activations, CUDA graphs and runtime are estimates."
+        return f"{sure}; activations, CUDA graphs and runtime are estimates{_error(report, unit)}."
     left_out = "Activations, CUDA graphs and runtime are not counted"
     if not gpu.outside_budget_bytes:
         return f"{sure}. {left_out}."
     return f"{sure}. {left_out}: the {amount(gpu.outside_budget_bytes, unit)} outside the budget is left for them."
+
+
+def _error(report: Report, unit: Unit) -> str:
+    """How far the estimates may be off, and what that makes of the verdict; nothing where it is not known."""
+    error = report.verdict.error_bytes
+    if not error:
+        return ""
+    consequence = ", so the verdict stands" if report.verdict.stands else ": too close to call"
+    return f", together ±{amount(error, unit)}{consequence}"
 
 
 def sure_of(report: Report) -> str:
