@@ -54,6 +54,7 @@ def how_sure(run: Run, predicted: Predicted, device: Device) -> str:
     if ratio := held_ratio(run):
         why = "each step concatenates" if run.settings.cache == "dynamic" else "blocks are kept for reuse"
         sentences.append(f"The allocator holds {ratio:,.1f}× the cache because {why}.")
+    sentences.append(driver_sentence(run, device))
     sentences.append(device_sentence(device))
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -76,6 +77,17 @@ def per_token(size: int) -> str:
 
 def signed(size: int) -> str:
     return f"−{scaled(-size, 'GiB')}" if size < 0 else scaled(size, "GiB")
+
+
+def driver_sentence(run: Run, device: Device) -> str:
+    """What the driver counts at the end, and what torch still held once everything was released."""
+    last = run.steps.driver[-1] if run.steps.driver else None
+    if device.kind == "cpu" or last is None or run.before.driver is None:
+        return ""
+    more = signed(last - run.before.driver)
+    left = run.released.allocated if run.released else None
+    after = f" Afterwards torch held {scaled(left, 'GiB')}." if left is not None else ""
+    return f"The driver counts {size(last)} in use at the end, {more} more than before the first token.{after}"
 
 
 def device_sentence(device: Device) -> str:

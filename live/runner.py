@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -48,10 +49,16 @@ class Job:
 
     def stop(self) -> None:
         """Ask the job to finish with what it has; it is killed if it does not."""
-        with self._lock:
-            if self.process and self.process.stdin and not self.process.stdin.closed:
+        self.close_input()
+        late = threading.Timer(GRACE, self.kill, ("Stopped",))
+        late.daemon = True
+        late.start()
+
+    def close_input(self) -> None:
+        """What the process waits for to end; it may be gone already."""
+        with self._lock, suppress(OSError):
+            if self.process and self.process.stdin:
                 self.process.stdin.close()
-        threading.Timer(GRACE, self.kill, ("Stopped",)).start()
 
     def kill(self, why: str) -> None:
         """End the process at once; `why` becomes the fault."""
@@ -114,6 +121,7 @@ def _listen(job: Job) -> None:
     if not job.done and job.fault is None:
         job.fault = _ending(job, code)
     job.process.stdout.close()
+    job.close_input()
     job.ended = True
 
 

@@ -19,7 +19,7 @@ from live.prediction import predicted_of, residuals
 from live.receipts import RECORDED, Run, Settings, write_receipt
 from live.worker import receipt_of
 
-GPU_TOKENS = {"batch": 8, "prompt_tokens": 2048, "new_tokens": 256}
+GPU_TOKENS = {"batch": 4, "prompt_tokens": 1024, "new_tokens": 256}
 CPU_TOKENS = {"batch": 2, "prompt_tokens": 448, "new_tokens": 96}
 SECONDS = 240.0
 SHARE = 0.25  # of the time that is left: the most that one run may take
@@ -61,7 +61,8 @@ def main() -> int:
     asked = parser.parse_args()
     leave_a_core()
     kind = choose_device("auto")
-    device, start, runs, left_out = describe(kind), time.monotonic(), [], []
+    device, start = describe(kind), time.monotonic()
+    runs, left_out, equal = [], [], []
     print(f"Measuring on {device.name}", flush=True)
     for settings in wanted(kind == "cuda"):
         left = asked.seconds - (time.monotonic() - start)
@@ -70,9 +71,9 @@ def main() -> int:
             left_out.append(f"{settings.family}, {settings.cache}")
         else:
             runs.append(run)
+            equal.append(report(run))
     missing = f"Left out for lack of time: {'; '.join(left_out)}." if left_out else ""
     note = " ".join(part for part in (asked.note or "", missing) if part) or None
-    equal = [report(run) for run in runs]
     out = asked.out or RECORDED / f"{'-'.join(device.name.lower().replace(',', '').split())}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(write_receipt(receipt_of(runs, device, note)), encoding="utf-8")
