@@ -1,5 +1,6 @@
 """What the controls offer, in their order, and how each value is called."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
@@ -76,6 +77,18 @@ def accelerator_names() -> dict[str, str]:
 
 def accelerator_label(accelerator: str) -> str:
     return accelerator_names().get(accelerator, accelerator)
+
+
+@cache
+def _short_names() -> dict[str, str]:
+    """Names without what stands in brackets and without the architecture, where that tells no two apart."""
+    short = {each.id: each.name.partition(" (")[0].replace(" Blackwell", "") for each in all_accelerators()}
+    many = Counter(short.values())
+    return {each.id: short[each.id] if many[short[each.id]] == 1 else each.name for each in all_accelerators()}
+
+
+def short_accelerator(accelerator: str) -> str:
+    return _short_names().get(accelerator, accelerator)
 
 
 def weights_options() -> Sequence[str]:

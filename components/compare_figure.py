@@ -11,7 +11,7 @@ from components.compare_wording import result
 from components.format import BYTES_IN, Unit, amount
 from components.legend import Item, of_bar
 from components.memory_bar import marker
-from components.segments import Segment
+from components.segments import NO_ROOM, Segment
 
 ROW_HEIGHT = 54
 MARGIN_TOP, MARGIN_BOTTOM = 44, 6
@@ -66,10 +66,13 @@ def _traces(rows: Sequence[Row], extent: int, unit: Unit) -> list[dict[str, Any]
     terms: dict[str, list[tuple[int, Row, Segment]]] = {}
     for index, row in enumerate(rows):
         for segment in row.bar.segments if row.bar else ():
-            terms.setdefault("KV needed" if segment.name == "KV that fits" else segment.name, []).append(
-                (index, row, segment)
-            )
+            terms.setdefault(_term(segment.name), []).append((index, row, segment))
     return [_trace(name, found, extent, unit) for name, found in terms.items()]
+
+
+def _term(name: str) -> str:
+    """One name for all rows: what a row needs may fit in part or find no room."""
+    return {"KV that fits": "KV needed", NO_ROOM: "Short"}.get(name, name)
 
 
 def _trace(name: str, found: Sequence[tuple[int, Row, Segment]], extent: int, unit: Unit) -> dict[str, Any]:
@@ -140,7 +143,7 @@ def legend_of(rows: Sequence[Row], unit: Unit) -> list[Item]:
     items: dict[str, Item] = {}
     for row in rows:
         for item in of_bar(row.bar, unit) if row.bar else ():
-            name = "KV needed" if item.name == "KV that fits" else item.name
+            name = _term(item.name)
             items.setdefault(name, replace(item, name=name, value=""))
     last = ("Short", "Reserved, unused", "Other processes")
     return sorted(items.values(), key=lambda item: last.index(item.name) if item.name in last else -1)

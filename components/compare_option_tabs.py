@@ -67,7 +67,7 @@ def _accelerators(question: Question, held: Held, own_prices: Mapping[str, float
 def _accelerator_columns(unit: Unit) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     return {
-        "Accelerator": text(width="medium", pinned=True),
+        "Accelerator": text(width=215, pinned=True),
         "Verdict": text(width="small"),
         room_column(unit): number(format="%.2f", width="small"),
         "Max requests": number(format="localized"),
@@ -75,7 +75,7 @@ def _accelerator_columns(unit: Unit) -> dict[str, Any]:
         "GPUs needed": number(format="%d"),
         PRICE: number(format="%.2f", min_value=0.0, max_value=999_999.0, step=0.01),
         "$ per hour": number(format="%.2f"),
-        "Dated": text(width="small"),
+        "Dated": text(width=90),
         "Price from": text(width="large"),
     }
 
@@ -127,6 +127,6 @@ def _plain_options(what: str, names: Sequence[str], options: Sequence[Option], u
             "Max requests": number(format="localized"),
             "Max tokens": number(format="localized"),
             f"Weights, {unit}": number(format="%.2f"),
-            f"KV needed, {unit}": number(format="%.2f"),
+            f"KV cache, {unit}": number(format="%.2f"),
         },
     )

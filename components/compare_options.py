@@ -70,7 +70,7 @@ def room_column(unit: Unit) -> str:
 def accelerator_frame(options: Sequence[Option], unit: Unit, own_prices: Mapping[str, float]) -> pd.DataFrame:
     """One row an accelerator; missing where something is not known or does not fit at all."""
     rents = [rent_of(option.key, own_prices) for option in options]
-    columns: dict[str, list[Any]] = {"Accelerator": [choices.accelerator_label(option.key) for option in options]}
+    columns: dict[str, list[Any]] = {"Accelerator": [choices.short_accelerator(option.key) for option in options]}
     columns |= _answers(options, unit)
     columns["GPUs needed"] = [option.gpus_needed for option in options]
     columns[PRICE] = [rent.usd if rent else None for rent in rents]
@@ -97,7 +97,7 @@ def _numbered(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     """Counts stay whole beside missing ones."""
     frame = pd.DataFrame(columns)
     whole = [name for name in ("Max requests", "Max tokens", "GPUs needed") if name in columns]
-    real = [name for name in columns if name.startswith(("Room", "$", "Weights,", "KV needed,"))]
+    real = [name for name in columns if name.startswith(("Room", "$", "Weights,", "KV cache,"))]
     return frame.astype(dict.fromkeys(whole, "Int64") | dict.fromkeys(real, "Float64"))
 
 
@@ -107,7 +107,7 @@ def plain_frame(what: str, names: Sequence[str], options: Sequence[Option], unit
     columns: dict[str, list[Any]] = {what: list(names)}
     columns |= _answers(options, unit)
     columns[f"Weights, {unit}"] = [each.weights_bytes / BYTES_IN[unit] if each else None for each in gpus]
-    columns[f"KV needed, {unit}"] = [each.kv_bytes / BYTES_IN[unit] if each else None for each in gpus]
+    columns[f"KV cache, {unit}"] = [each.kv_bytes / BYTES_IN[unit] if each else None for each in gpus]
     columns["Why not"] = [option.fault for option in options]
     return _numbered(columns)
 

@@ -9,7 +9,7 @@ import streamlit as st
 from components.compare_rows import Row
 from components.export_tables import Cell, Table
 from components.format import BYTES_IN, Unit, three_figures, two_decimals
-from components.plain_table import TABLE
+from components.plain_table import TABLE, scrolling
 from sizing.report import Footprint, Report
 
 TERMS = {
@@ -53,14 +53,14 @@ SIZES: Mapping[str, Take] = {
     "Weights": _weights,
     "Rest": _rest,
     "State": lambda gpu: gpu.state_bytes,
-    "KV needed": lambda gpu: gpu.kv_bytes,
+    "KV cache": lambda gpu: gpu.kv_bytes,
 }
 
 
 def difference_rows(rows: Sequence[Row], baseline: Row, unit: Unit) -> tuple[list[str], list[list[Shown]]]:
     """Headers and cells. Terms that no row has are left out."""
     reports = [row.report for row in rows if row.report]
-    terms = [name for name, take in SIZES.items() if name == "KV needed" or any(take(each.per_gpu) for each in reports)]
+    terms = [name for name, take in SIZES.items() if name == "KV cache" or any(take(each.per_gpu) for each in reports)]
     headers = ["Row", *terms, "At once", "Max tokens", "$/h", "Verdict"]
     return headers, [_cells(row, baseline, terms, unit) for row in rows]
 
@@ -113,7 +113,7 @@ def draw(headers: Sequence[str], rows: Sequence[Sequence[Shown]]) -> None:
     )
     body = "".join(f"<tr>{''.join(_cell(cell, i, last) for i, cell in enumerate(row))}</tr>" for row in rows)
     table = f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    st.html(f'<div style="overflow-x:auto" tabindex="0" role="region" aria-label="Differences">{table}</div>')
+    st.html(f"<div {scrolling('Differences')}>{table}</div>")
 
 
 def _side(index: int, last: int) -> str:

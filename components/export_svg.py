@@ -16,12 +16,14 @@ WIDTH = 720
 LETTER = 6.2  # width of a letter at 12 px, on average: enough to keep labels apart
 LABEL_FROM = 0.1  # of the width: narrower segments are named in the legend only
 
-# Textures of keys and values: the opacity of the ground, the lines of a 6 × 6 tile, their width and turn.
-HATCHES: dict[str, tuple[float, str, float, int]] = {
-    "unused": (0.12, "M0 0V6", 2, 45),
-    "aside": (0.35, "M0 0V6", 3, -45),
-    "copies": (0.6, "M0 0V6", 3, 0),
-    "short": (0.25, "M0 0V6M0 0H6", 1.4, 45),
+# Textures: the colour, the opacity of its ground, the lines of a 6 × 6 tile, their width and turn.
+HATCHES: dict[str, tuple[str, float, str, float, int]] = {
+    "draft": (inks.WEIGHTS, 0.5, "M0 0V6", 3, 45),
+    "encoder": (inks.WEIGHTS, 0.5, "M0 0V6", 3, -45),
+    "unused": (inks.KV, 0.12, "M0 0V6", 2, 45),
+    "aside": (inks.KV, 0.35, "M0 0V6", 3, -45),
+    "copies": (inks.KV, 0.6, "M0 0V6", 3, 0),
+    "short": (inks.KV, 0.25, "M0 0V6M0 0H6", 1.4, 45),
 }
 OUTLINES = {"unused": (inks.KV, 1.0), "aside": (inks.KV, 1.0), "short": (inks.SHORT, 1.5)}
 
@@ -30,9 +32,9 @@ def textures() -> str:
     """One hidden drawing that all figures of a page take their textures from."""
     patterns = "".join(
         f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate({turn})">'
-        f'<rect width="6" height="6" fill="{inks.KV}" fill-opacity="{alpha}"/>'
-        f'<path d="{lines}" stroke="{inks.KV}" stroke-width="{width}"/></pattern>'
-        for name, (alpha, lines, width, turn) in HATCHES.items()
+        f'<rect width="6" height="6" fill="{colour}" fill-opacity="{alpha}"/>'
+        f'<path d="{lines}" stroke="{colour}" stroke-width="{width}"/></pattern>'
+        for name, (colour, alpha, lines, width, turn) in HATCHES.items()
     )
     return f'<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>{patterns}</defs></svg>'
 
@@ -49,7 +51,7 @@ def memory_svg(bar: Bar, unit: Unit, alternative: str) -> str:
     if bar.card is not None and bar.budget is not None:
         share = f"{bar.budget / bar.card:.0%}".replace("%", " %")
         text = f"budget {number_in(bar.budget, unit)} ({share}) · card {number_in(bar.card, unit)} {unit}"
-        marks.append(_text(min(bar.card * scale, WIDTH), 88, text, "end"))
+        marks.append(_text(min(max(bar.card * scale, len(text) * LETTER), WIDTH), 88, text, "end"))
     return _figure(92, marks, alternative)
 
 

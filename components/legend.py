@@ -8,12 +8,20 @@ import streamlit as st
 
 from components import inks
 from components.format import Unit, number_in
-from components.segments import Bar, Segment
+from components.segments import Bar, Segment, Texture
 
 LINE = (
     "display:flex;flex-wrap:wrap;gap:2px 16px;font-size:12px;line-height:1.6;font-variant-numeric:tabular-nums;"
     "align-items:center"
 )
+
+# Stripes of the term's colour on a paler ground of it: angle, width of a stripe, of a stripe and its gap, opacity.
+STRIPES: dict[Texture, tuple[int, int, int, float]] = {
+    "draft": (-45, 2, 4, 0.5),
+    "encoder": (45, 2, 4, 0.5),
+    "aside": (45, 2, 4, 0.35),
+    "copies": (90, 1, 3, 0.6),
+}
 
 
 @dataclass(frozen=True)
@@ -64,18 +72,11 @@ def _of_segment(segment: Segment, unit: Unit) -> Item:
             1,
             colour,
         )
-    if segment.texture == "aside":
-        return Item(
-            f"repeating-linear-gradient(45deg,{colour} 0 2px,{inks.faded(colour, 0.35)} 2px 4px)",
-            segment.name,
-            value,
-        )
-    if segment.texture == "copies":
-        return Item(
-            f"repeating-linear-gradient(90deg,{colour} 0 1px,{inks.faded(colour, 0.6)} 1px 3px)",
-            segment.name,
-            value,
-        )
+    if segment.texture in STRIPES:
+        angle, line, step, alpha = STRIPES[segment.texture]
+        ground = inks.faded(colour, alpha)
+        stripes = f"repeating-linear-gradient({angle}deg,{colour} 0 {line}px,{ground} {line}px {step}px)"
+        return Item(stripes, segment.name, value)
     if segment.texture == "short":
         crossed = (
             f"repeating-linear-gradient(45deg,{colour} 0 1px,transparent 1px 3px),"

@@ -12,6 +12,8 @@ ROW = 46
 BAR_WIDTH, NAMED_BAR_WIDTH = 0.8, 0.56
 GAP = 0.0022  # of the extent: a hairline between segments that works on both themes
 LABEL_FROM = 0.075  # of the extent: narrower segments are named in the legend only
+NAME_REACH = 0.15  # of the extent: half of the longest name on a phone
+LABEL_ENDS_FROM, LABEL_STARTS_TO = 0.64, 0.36  # of the extent: the room of the line below the bar on a phone
 OUTSIDE_ALPHA = 0.14
 CONFIG = {"displayModeBar": False}
 LONG_NAMES = {"Reserved, unused": "KV reserved, unused"}
@@ -84,7 +86,9 @@ def _sizes(size: int, bar: Bar, unit: Unit) -> str:
 
 
 def marker(segment: Segment) -> dict[str, Any]:
-    """Keys and values have one colour in three textures. Pattern colours must be real ones."""
+    """Each colour in several textures. Pattern colours must be real ones."""
+    if segment.texture in ("draft", "encoder"):
+        return _hatched(segment.colour, 0.5, "/" if segment.texture == "draft" else "\\", segment.colour, 0)
     if segment.texture == "unused":
         return _hatched(segment.colour, 0.12, "/", segment.colour, 1)
     if segment.texture == "aside":
@@ -158,24 +162,29 @@ def _labels(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
 
 
 def _over(segment: Segment, bar: Bar) -> dict[str, Any]:
-    """Centred on the segment, but not past the right end."""
+    """Centred on the segment, but not past an end of the bar where the segment is narrower than its name."""
     middle = segment.start + segment.size / 2
-    at_end = middle > bar.extent * (1 - LABEL_FROM)
-    return {"x": bar.extent, "xanchor": "right"} if at_end else {"x": middle, "xanchor": "center"}
+    if middle < bar.extent * NAME_REACH:
+        return {"x": 0, "xanchor": "left"}
+    if middle > bar.extent * (1 - NAME_REACH):
+        return {"x": bar.extent, "xanchor": "right"}
+    return {"x": middle, "xanchor": "center"}
 
 
 def _capacity_label(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
-    """One text for both lines, so that it cannot collide with itself on a phone."""
+    """One text for both lines, so that it cannot collide with itself on a phone. It ends at the card's end, or begins
+    at the budget where too little lies left of that."""
     if bar.card is None or bar.budget is None:
         return []
     used = f"{bar.budget / bar.card:.0%}".replace("%", " %")
     text = f"<b>budget {number_in(bar.budget, unit)}</b> ({used}) · card {number_in(bar.card, unit)} {unit}"
+    ends = bar.card > bar.extent * LABEL_ENDS_FROM
     return [
         {
-            "x": bar.card,
+            "x": bar.card if ends else min(bar.budget, bar.extent * LABEL_STARTS_TO),
             "y": 0,
             "yref": "paper",
-            "xanchor": "right",
+            "xanchor": "right" if ends else "left",
             "yanchor": "top",
             "yshift": -4,
             "showarrow": False,

@@ -7,7 +7,7 @@ import streamlit as st
 
 TABLE = "width:100%;border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums"
 HEAD = "font-weight:400;opacity:.75"
-CELL = "padding:4px 14px 4px 6px;border-bottom:1px solid rgba(124,133,148,.28);vertical-align:top"
+CELL = "padding:4px 12px 4px 6px;border-bottom:1px solid rgba(124,133,148,.28);vertical-align:top"
 
 
 def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
@@ -16,7 +16,13 @@ def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequenc
     body = "".join(
         f"<tr>{''.join(_cell('td', text, index in numbers) for index, text in enumerate(row))}</tr>" for row in rows
     )
-    st.html(f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    table = f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    st.html(f"<div {scrolling('Table by ' + headers[0].lower())}>{table}</div>")
+
+
+def scrolling(name: str) -> str:
+    """Attributes of an element that scrolls sideways where it is too narrow, by keyboard too."""
+    return f'style="overflow-x:auto" tabindex="0" role="region" aria-label="{escape(name)}"'
 
 
 def _cell(tag: str, text: str, right: bool) -> str:

@@ -25,7 +25,7 @@ def draw(found: Sequence[Remedy], report: Report, unit: Unit) -> None:
 
 
 def _row_of_titles(report: Report, unit: Unit) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall", wrap=False):
         st.caption("Click to apply", width="content", wrap=False)
         st.space("stretch")
         st.caption(f"Gain, {unit}", width=GAIN_WIDTH, text_alignment="right", wrap=False)
@@ -34,7 +34,7 @@ def _row_of_titles(report: Report, unit: Unit) -> None:
 
 
 def _row(index: int, remedy: Remedy, short: bool, unit: Unit) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall", wrap=False):
         st.button(
             remedy.change,
             key=f"remedy_{index}",

@@ -13,7 +13,9 @@ from sizing.logical import logical_cost_as_kept
 from sizing.report import Grade
 from sizing.room import fullest_load, replica_batches, tightest_rank
 
-Texture = Literal["solid", "copies", "aside", "unused", "short"]
+Texture = Literal["solid", "draft", "encoder", "copies", "aside", "unused", "short"]
+
+NO_ROOM = "KV without room"  # the cache where weights and the like leave nothing: the card is short by more than it
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ Term = tuple[str, int, str, Texture, bool]
 def _static(rank: RankPlan, planned: EnginePlan) -> Iterator[Term]:
     grades = planned.grades
     yield "Weights", rank.weights, inks.WEIGHTS, "solid", _estimated(grades.weights)
-    yield "Draft", rank.draft, inks.WEIGHTS, "solid", _estimated(grades.weights)
-    yield "Encoder", rank.encoder, inks.WEIGHTS, "solid", _estimated(grades.weights)
+    yield "Draft", rank.draft, inks.WEIGHTS, "draft", _estimated(grades.weights)
+    yield "Encoder", rank.encoder, inks.WEIGHTS, "encoder", _estimated(grades.weights)
     yield "Activations", rank.activation, inks.ACTIVATIONS, "solid", _estimated(grades.activation)
     yield "CUDA graphs", rank.graphs, inks.GRAPHS, "solid", _estimated(grades.graphs)
     yield "Runtime", rank.runtime, inks.RUNTIME, "solid", _estimated(grades.runtime)
@@ -100,7 +102,8 @@ def _cache(rank: RankPlan, planned: EnginePlan) -> Iterator[Term]:
     fits_state = min(state, pool)
     yield "State", fits_state, inks.STATE, "solid", estimate
     yield "KV that fits", min(kv, pool - fits_state), inks.KV, "solid", estimate
-    yield "Short", need - max(0, rank.usable), inks.KV, "short", estimate
+    short = "Short" if rank.usable >= 0 else NO_ROOM
+    yield short, need - max(0, rank.usable), inks.KV, "short", estimate
 
 
 def _held(rank: RankPlan, planned: EnginePlan, kv: int) -> Iterator[Term]:

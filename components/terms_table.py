@@ -64,15 +64,23 @@ def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> I
         grades.state,
         f"{scenario.batch_size:,} requests, whatever their length",
     )
-    yield Row("KV needed", "kv_bytes", grades.kv, load)
+    yield Row("KV cache", "kv_bytes", grades.kv, load)
     yield Row("Left in the budget", "free_bytes", "", "what the terms above leave")
     yield Row(
         "Outside the budget",
         "outside_budget_bytes",
         "",
-        f"the budget is {scenario.memory_fraction or 1:.0%} of the memory",
+        _budget(report),
     )
     yield _memory(report, accelerator)
+
+
+def _budget(report: Report) -> str:
+    """As a share of the memory, whatever rule led to it; the memory bar says the same."""
+    gpu = report.per_gpu
+    if not gpu.total_bytes or gpu.outside_budget_bytes is None:
+        return ""
+    return f"the budget is {(gpu.total_bytes - gpu.outside_budget_bytes) / gpu.total_bytes:.0%} of the memory"
 
 
 def _memory(report: Report, accelerator: Accelerator | None) -> Row:

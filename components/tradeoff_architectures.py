@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from math import log10
 from typing import Any
 
@@ -39,6 +40,7 @@ FULL, WINDOWED, HYBRID, LATENT = (
 SHOWN = (FULL, WINDOWED, HYBRID, LATENT, "openai/gpt-oss-120b")
 SPLIT = 16  # GPUs that share out the eight heads of FULL
 DASH = {"full": "solid", "windows": "dash", "hybrid": "dot", "latent (MLA)": "dashdot", "compressed": "longdash"}
+LONGEST_LABEL = 27  # letters that the right margin holds
 NEAREST = 0.052  # of the figure's height between two names
 
 
@@ -172,7 +174,7 @@ def _names(shown: Sequence[Curve], bottom: float, top: float, unit: Unit) -> lis
     wanted = [log10(max(curve.sizes[-1] / BYTES_IN[unit], bottom) / bottom) / span for curve in ordered]
     return [
         note(
-            f"<b>{curve.name}</b> · {curve.kind}" if curve.own else f"{curve.name} · {curve.kind}",
+            _label(curve),
             1,
             height,
             xref="paper",
@@ -184,6 +186,14 @@ def _names(shown: Sequence[Curve], bottom: float, top: float, unit: Unit) -> lis
         )
         for curve, height in zip(ordered, apart(wanted), strict=True)
     ]
+
+
+def _label(curve: Curve) -> str:
+    """Name and kind, as far as the margin holds them."""
+    kind = f" · {curve.kind}"
+    name = curve.name if len(curve.name) <= LONGEST_LABEL else f"{curve.name[: LONGEST_LABEL - 1]}…"
+    shown = f"<b>{escape(name)}</b>" if curve.own else escape(name)
+    return shown + kind if len(curve.name + kind) <= LONGEST_LABEL else shown
 
 
 def apart(heights: Sequence[float]) -> list[float]:

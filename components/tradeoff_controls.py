@@ -21,7 +21,6 @@ from components.tradeoff_variants import (
     NONE,
     Variant,
     read_overlays,
-    short_accelerator,
     usual,
     values_of,
     write_overlays,
@@ -101,7 +100,7 @@ def own_name(held: Held, outcome: Outcome) -> str:
         case "tensor_parallel":
             return counted(int(held.values["tensor_parallel"]), "GPU")
         case "accelerator" if scenario.accelerator and held.accelerator_name is None:
-            return short_accelerator(scenario.accelerator)
+            return choices.short_accelerator(scenario.accelerator)
         case "engine":
             return choices.engine_label(scenario.engine)
         case _:

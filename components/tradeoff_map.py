@@ -18,6 +18,8 @@ LEFT = 0.7  # so that the step of a single request is seen
 DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px,10px,6px")
 STAGGER = 1.75
 SHORTEST_GUIDE = 0.15  # decades
+LABEL_WIDTH = 0.33  # of the map on a phone, for the label of where the reader is
+LABEL_DECADES = 0.45  # its height
 SHORTEST_LABELLED = 0.62  # decades that hold the label of a guide
 CONFIG = {
     "displayModeBar": True,
@@ -99,10 +101,12 @@ def _you(survey: Survey) -> dict[str, Any]:
 
 
 def _you_label(survey: Survey) -> dict[str, Any]:
-    """Below at the left, inside; above at the right where the reader is outside. Turned where an edge is near."""
+    """Below at the left, inside; above at the right, where no frontier falls, outside of it or close to it. Turned
+    where an edge is near."""
     axes = survey.axes
-    right = _outside(survey) or log10(survey.batch) < 0.16 * log10(axes.right)
-    over = _outside(survey) or survey.tokens < 2 * axes.bottom
+    beyond = _outside(survey) or _close(survey)
+    right = beyond or _left_of_map(survey)
+    over = beyond or survey.tokens < 2 * axes.bottom or (_left_of_map(survey) and _roof(survey) > LABEL_DECADES)
     return note(
         f"<b>you are here</b><br>{survey.batch:,} × {short_tokens(survey.tokens)}",
         log10(survey.batch),
@@ -112,8 +116,32 @@ def _you_label(survey: Survey) -> dict[str, Any]:
         xshift=10 if right else -10,
         yshift=4 if over else -6,
         align="left" if right else "right",
-        bgcolor=inks.PAPER if _outside(survey) else None,
+        bgcolor=inks.PAPER if beyond or (right and _wall(survey) < 1) else None,
     )
+
+
+def _left_of_map(survey: Survey) -> bool:
+    """Too near to the left edge for a label on that side."""
+    return log10(survey.batch / LEFT) < LABEL_WIDTH * log10(survey.axes.right / LEFT)
+
+
+def _close(survey: Survey) -> bool:
+    """So near to the scenario's own frontier that a label inside would lie on it."""
+    ends = zip(reach(survey.own), (survey.batch, survey.tokens), strict=True)
+    return any(end and abs(log10(end / here)) < SHORTEST_GUIDE for end, here in ends)
+
+
+def _wall(survey: Survey) -> float:
+    """Decades between the reader and the frontier, or the end of the map, at the right."""
+    most = reach(survey.own)[0]
+    end = survey.axes.right if most is None else min(most, survey.axes.right)
+    return log10(max(end, 1) / survey.batch)
+
+
+def _roof(survey: Survey) -> float:
+    """Decades between the reader and the frontier, or the top of the map, above."""
+    top = min(reach(survey.own)[1] or survey.axes.top, survey.axes.top)
+    return log10(max(top, 1) / survey.tokens)
 
 
 def _outside(survey: Survey) -> bool:
@@ -190,7 +218,7 @@ def _guide_labels(survey: Survey) -> Iterator[dict[str, Any]]:
     """Inside the shaded area, at the frontier's end of each guide."""
     for axis, end in _guide_ends(survey):
         if axis == "x":
-            beyond = 0 < log10(end / survey.batch) < SHORTEST_LABELLED
+            beyond = 0 < log10(end / survey.batch) < SHORTEST_LABELLED or (end < survey.batch and end <= 2)
             yield note(
                 counted(end, "request"),
                 log10(end),
@@ -202,15 +230,17 @@ def _guide_labels(survey: Survey) -> Iterator[dict[str, Any]]:
             )
         else:
             shown = min(end, survey.axes.top)
-            left = log10(survey.batch) < 0.16 * log10(survey.axes.right)
+            left = _left_of_map(survey)
+            over = left and end < 0.7 * survey.axes.top
             yield note(
                 f"{end:,} tokens",
                 log10(survey.batch),
                 log10(shown),
                 xanchor="left" if left else "right",
-                yanchor="top",
+                yanchor="bottom" if over else "top",
                 xshift=6 if left else -6,
-                yshift=-6,
+                yshift=4 if over else -6,
+                bgcolor=inks.PAPER if over else None,
             )
 
 

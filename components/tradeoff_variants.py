@@ -4,10 +4,8 @@ In the address, `overlays` is a kind of setting ("kv_dtype": the usual values of
 ("kv_dtype:fp8,tensor_parallel:2"); "none" is no overlay at all.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from components import choices
@@ -57,7 +55,7 @@ class Variant:
             case "tensor_parallel":
                 return counted(self.value, "GPU")
             case "accelerator":
-                return short_accelerator(self.value)
+                return choices.short_accelerator(self.value)
             case _:
                 return choices.engine_label(self.value)
 
@@ -69,18 +67,6 @@ class Variant:
             "accelerator": {"total_memory_bytes": None},
         }
         return {self.kind: self.value} | more.get(self.kind, {})
-
-
-@cache
-def _short_names() -> dict[str, str]:
-    """Names without what stands in brackets, where that tells no two apart."""
-    short = {each.id: each.name.partition(" (")[0] for each in all_accelerators()}
-    many = Counter(short.values())
-    return {each.id: short[each.id] if many[short[each.id]] == 1 else each.name for each in all_accelerators()}
-
-
-def short_accelerator(name: str) -> str:
-    return _short_names().get(name, name)
 
 
 def values_of(kind: str, engine: str) -> list[Any]:

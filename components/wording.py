@@ -51,7 +51,7 @@ def hardware(own_name: str | None, scenario: Scenario) -> str:
     elif scenario.accelerator is None:
         name = "GPU" if scenario.total_memory_bytes is None else "your own accelerator"
     else:
-        name = choices.accelerator_label(scenario.accelerator)
+        name = choices.short_accelerator(scenario.accelerator)
     split = _split(scenario)
     return f"{gpus:,} × {name}{f' ({split})' if split else ''}"
 
@@ -90,7 +90,7 @@ def verdict_line(planned: EnginePlan, report: Report, unit: Unit) -> str:
         return f"{load} {'needs' if one else 'need'} {need}{each}; no memory size is known"
     icon = ICONS[verdict.state]
     if usable < 0:
-        return f"{icon} Does not fit: the weights alone exceed the budget by {amount(-usable, unit)}{each}"
+        return f"{icon} Does not fit: {_no_pool(planned, -usable, unit)}{each}"
     if verdict.state == "short":
         short = amount(verdict.short_by_bytes or 0, unit)
         return f"{icon} Short by {short}{each}: {load} {'does' if one else 'do'} not fit"
@@ -98,6 +98,15 @@ def verdict_line(planned: EnginePlan, report: Report, unit: Unit) -> str:
     if verdict.state == "tight":
         return f"{icon} Tight: {load} {'fits' if one else 'fit'} with {spare} to spare{each}"
     return f"{icon} Fits: {load} {'leaves' if one else 'leave'} {spare} of the KV pool unused{each}"
+
+
+def _no_pool(planned: EnginePlan, over: int, unit: Unit) -> str:
+    """Nothing is left for the cache: by the weights alone, or by all that is not cache."""
+    rank = tightest_rank(planned)
+    weights = rank.weights + rank.draft + rank.encoder
+    if planned.budget is not None and weights > planned.budget:
+        return f"the weights alone exceed the budget by {amount(weights - planned.budget, unit)}"
+    return f"weights, activations and runtime exceed the budget by {amount(over, unit)}"
 
 
 def fault_line(fault: Fault, held: Held) -> str:

@@ -6,6 +6,7 @@ from components import compare_editor, compare_option_tabs, compare_view, compar
 from components.compare_prices import read_prices
 from components.compare_rows import Row, rows_of, scenario_line
 from components.frame import enter
+from components.page_top import complain
 from components.scenario_state import Held, open_state, publish
 from components.share import draw as draw_share
 from components.solve import solve
@@ -37,8 +38,7 @@ rows = rows_of(held, own_prices)
 publish(held)
 outcome = solve(held.values, held.config_text)
 draw_share(held, outcome, line=scenario_line(rows), rows=rows, pin="Add current", icon=":material/add:")
-for complaint in [*held.complaints, *([unread] if unread else [])]:
-    st.caption(f":orange[:material/link_off:] {complaint}")
+complain([*held.complaints, *([unread] if unread else [])])
 if outcome.fault and not held.pins:
     draw_trouble(held, outcome, slots)
 else:

@@ -9,23 +9,20 @@ from components import (
     legend,
     memory_bar,
     plain_table,
-    scenario_form,
     terms_table,
     wording,
 )
 from components.commands import draw as draw_commands
 from components.formula import formula_lines
-from components.frame import enter
 from components.layer_kinds import headline
 from components.limits import draw as draw_limits
 from components.metrics import draw as draw_metrics
+from components.page_top import open_scenario
 from components.remarks import draw as draw_remarks
 from components.remedies import draw as draw_remedies
-from components.scenario_state import Held, open_state, publish
+from components.scenario_state import Held
 from components.segments import bar_of, bars_of
-from components.share import draw as draw_share
-from components.solve import Outcome, solve
-from components.trouble import draw as draw_trouble
+from components.solve import Outcome
 from sizing.engines.plan import EnginePlan
 from sizing.remedies import remedies
 from sizing.report import Report
@@ -106,16 +103,7 @@ def kept_on(report: Report) -> str:
     return "Kept on each GPU" if report.scenario.placement.gpus > 1 else "Kept"
 
 
-enter("pages/plan.py")
-held = open_state("plan")
-slots = scenario_form.draw(held)
-publish(held)
-outcome = solve(held.values, held.config_text)
-draw_share(held, outcome)
-for complaint in held.complaints:
-    st.caption(f":orange[:material/link_off:] {complaint}")
-if outcome.fault:
-    draw_trouble(held, outcome, slots)
+held, outcome = open_scenario("plan")
 if outcome.planned and outcome.report:
     if not outcome.fault:
         answer(held, outcome, outcome.planned, outcome.report)

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from components import (
-    scenario_form,
     tradeoff_architectures,
     tradeoff_controls,
     tradeoff_cut,
@@ -12,13 +11,11 @@ from components import (
     wording,
 )
 from components.choices import name_of
-from components.frame import enter
-from components.scenario_state import Held, open_state, publish
-from components.share import draw as draw_share
-from components.solve import OWN_CONFIG, Outcome, solve
+from components.page_top import complain, open_scenario
+from components.scenario_state import Held
+from components.solve import OWN_CONFIG, Outcome
 from components.tradeoff_survey import Survey, survey
 from components.tradeoff_variants import Variant
-from components.trouble import draw as draw_trouble
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
 
@@ -73,21 +70,11 @@ def sections(held: Held, surveyed: Survey, planned: EnginePlan) -> None:
                 st.caption(tradeoff_architectures.sentences(curves, held.units))
 
 
-enter("pages/tradeoffs.py")
-held = open_state("tradeoffs")
-slots = scenario_form.draw(held)
-publish(held)
-outcome = solve(held.values, held.config_text)
-draw_share(held, outcome)
-for complaint in held.complaints:
-    st.caption(f":orange[:material/link_off:] {complaint}")
-if outcome.fault:
-    draw_trouble(held, outcome, slots)
+held, outcome = open_scenario("tradeoffs")
 if outcome.planned and outcome.report:
     shown, drawn = tradeoff_controls.without_faults(held, outcome)
     variants, vain = tradeoff_controls.chosen_overlays(shown, drawn)
-    for complaint in vain:
-        st.caption(f":orange[:material/link_off:] {complaint}")
+    complain(vain)
     name = tradeoff_controls.own_name(shown, drawn)
     surveyed = survey(shown.values, shown.config_text, drawn, name, variants)
     if not outcome.fault:

@@ -1,11 +1,13 @@
 """The bar's segments: they add up, copies and what is set aside are told apart, unequal stages have rows."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from components.memory_bar import alternative_text, memory_bar
-from components.segments import Bar, bar_of, bars_of
+from components.export_svg import textures
+from components.legend import of_bar
+from components.memory_bar import alternative_text, marker, memory_bar
+from components.segments import NO_ROOM, Bar, Texture, bar_of, bars_of
 from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from sizing.engines import ENGINES
@@ -61,6 +63,33 @@ def test_heads_that_divide_are_not_copied() -> None:
     assert "KV copies" not in sizes(bar_of(planned(LLAMA, tensor_parallel=8)))
     sixteen = sizes(bar_of(planned(LLAMA, tensor_parallel=16)))
     assert sixteen["KV copies"] == sixteen["KV needed"]  # 8 KV heads on 16 ranks
+
+
+def test_draft_and_encoder_are_weights_with_a_hatch_of_their_own() -> None:
+    answer = planned(HYBRID, speculative={"method": "mtp", "tokens": 1})
+    bar = bar_of(answer)
+    by_name = {segment.name: segment for segment in bar.segments}
+    looks = [repr(marker(by_name[name])) for name in ("Weights", "Draft", "Encoder")]
+    assert {by_name[name].colour for name in ("Weights", "Draft", "Encoder")} == {by_name["Weights"].colour}
+    assert len(set(looks)) == 3
+    swatches = {item.name: item.swatch for item in of_bar(bar, "GiB")}
+    assert len({swatches[name] for name in ("Weights", "Draft", "Encoder")}) == 3
+    assert all(f'id="{name}"' in textures() for name in get_args(Texture) if name != "solid")
+
+
+def test_short_is_what_the_report_is_short_by_or_goes_by_another_name() -> None:
+    """Where the weights alone are too large, the cache is only a part of what is missing."""
+    card = planned("meta-llama/Llama-3.3-70B-Instruct", accelerator="rtx-4090")
+    assert "Short" not in sizes(bar_of(card))
+    assert sizes(bar_of(card))[NO_ROOM] == 16 * 8192 * 80 * 2 * 8 * 128 * 2
+
+
+@pytest.mark.parametrize("name", ["rtx-4090", "h100-sxm5-80gb", "b300-sxm"])
+def test_the_capacity_label_has_room_beside_its_anchor(name: str) -> None:
+    bar = bar_of(planned("meta-llama/Llama-3.3-70B-Instruct", accelerator=name))
+    label = memory_bar([bar], "GiB")["layout"]["annotations"][-1]
+    room = label["x"] if label["xanchor"] == "right" else bar.extent - label["x"]
+    assert room > 0.6 * bar.extent
 
 
 def test_windows_in_flight_are_set_aside() -> None:

@@ -10,9 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Widget
 
+from components import choices
 from components.pins import LONGEST_NAME, Pin, read_pins, write_pins
 from components.url_state import DEFAULTS, FIELDS
-from hardware_catalog import all_accelerators, get_accelerator
+from hardware_catalog import all_accelerators
 from hardware_catalog.prices import price_per_hour
 from model_catalog.lookup import find_entry
 from sizing.answer import answer
@@ -136,7 +137,7 @@ def test_rows_results_and_differences() -> None:
     best = max(worth, key=lambda key: worth[key])
     assert re.fullmatch(f"3 of 4 fit; {best}, gemma.*, serves most per dollar", headline(app))
     assert list(rows) == ["Row", "A", "B", "C", "Now"]
-    assert rows["Row"] == ["Weights", "KV needed", "At once", "Max tokens", "$/h", "Verdict"]
+    assert rows["Row"] == ["Weights", "KV cache", "At once", "Max tokens", "$/h", "Verdict"]
     report = size(make_scenario(GEMMA | {"tensor_parallel": 2}), find_entry("google/gemma-3-27b-it").spec, None)
     kv = report.per_gpu.kv_bytes / 2**30
     assert rows["C"][1].startswith(f"{kv:.2f} −")
@@ -271,7 +272,7 @@ def test_every_accelerator_as_the_command_line_answers() -> None:
     values = {**FORM, "context_length": 32_768, "tensor_parallel": 4, "batch_size": 16}
     for accelerator in all_accelerators()[::10]:
         report = answer(values | {"accelerator": accelerator.id})
-        row = frame.loc[accelerator.name]
+        row = frame.loc[choices.short_accelerator(accelerator.id)]
         fits = report["verdict"]["fits"]
         assert (
             row["Verdict"]
@@ -291,7 +292,7 @@ def test_prices_are_dated_with_their_source_and_can_be_ones_own() -> None:
     assert listed["$ per hour"] == price.median_usd * listed["GPUs needed"]
     assert listed["Dated"] == "2026-10-20"
     assert listed["Price from"].startswith("median of 12 providers, 1.80 to 12.29; ")
-    own = frame.loc[get_accelerator("rtx-4090").name]
+    own = frame.loc[choices.short_accelerator("rtx-4090")]
     assert (own["$ per GPU-hour"], own["Price from"]) == (0.25, "as given")
 
 

@@ -80,7 +80,7 @@ def test_it_answers_on_arrival_without_a_click() -> None:
     assert "meta-llama/Llama-3.1-8B-Instruct · BF16 weights" in said(app)
     assert "1 × H100 SXM5 80 GB" in said(app)
     assert figures(app)["One request"] == "1.00 GiB"
-    assert terms(app)["KV needed"][:3] == ["16.00", "17.18", "exact"]
+    assert terms(app)["KV cache"][:3] == ["16.00", "17.18", "exact"]
     assert gib(app, "Weights") == 14.99  # 16,060,522,496 bytes of tensors, and vLLM's rotary table of 32 MiB
     assert app.query_params == {}
 
@@ -334,7 +334,7 @@ def test_what_is_assumed_of_a_config_is_listed_and_lowers_the_grade() -> None:
     app = pasted(json.dumps(CONFIG | {"model_type": "newcomer"}))
     assert '"newcomer" is not a model type that is known here; it is read as a plain decoder.' in said(app)
     assert "rest on assumptions" in said(app)
-    assert terms(app)["KV needed"][2] == "assumed"
+    assert terms(app)["KV cache"][2] == "assumed"
 
 
 def test_a_page_that_is_run_without_the_app_starts_over_from_it() -> None:
@@ -354,3 +354,16 @@ def test_pages_import_no_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("[]")
+
+
+def test_weights_beyond_the_budget_are_told_by_their_own_size() -> None:
+    app = opened(model="meta-llama/Llama-3.3-70B-Instruct", accelerator="rtx-4090")
+    over = gib(app, "Weights") - (gib(app, "Memory") - gib(app, "Outside the budget"))
+    assert headline(app).endswith(f"Does not fit: the weights alone exceed the budget by {over:.0f} GiB")
+
+
+def test_bar_and_terms_tell_the_same_share_of_the_memory() -> None:
+    """llama.cpp keeps a margin and no fraction: 78.18 of 79.18 GiB."""
+    app = opened(engine="llama.cpp")
+    assert terms(app)["Outside the budget"][-1] == "the budget is 99% of the memory"
+    assert "(99 %)" in app.get("plotly_chart")[0].proto.spec
