@@ -38,5 +38,4 @@ def room(planned: EnginePlan) -> int | None:
 
     None where no memory is known.
     """
-    rank = tightest_rank(planned)
-    return None if rank.usable is None else rank.usable - int(rank.cache.need(*fullest_load(planned)))
+    return planned.room(*fullest_load(planned)) if planned.pools else None

@@ -1,6 +1,7 @@
 """One module an engine: how it lays out the cache, what it budgets, what it prints."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 
 from sizing.engines.plan import Engine
@@ -19,14 +20,19 @@ class Engines(Mapping[str, Engine]):
     """Engines by name. An engine's module is imported when it is asked for, which keeps starts quick."""
 
     def __getitem__(self, name: str) -> Engine:
-        engine: Engine = import_module(f"sizing.engines.{MODULES[name]}").ENGINE
-        return engine
+        return _engine(MODULES[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(MODULES)
 
     def __len__(self) -> int:
         return len(MODULES)
+
+
+@cache
+def _engine(module: str) -> Engine:
+    engine: Engine = import_module(f"sizing.engines.{module}").ENGINE
+    return engine
 
 
 ENGINES = Engines()

@@ -1,6 +1,6 @@
 """Weight bytes on each rank as vLLM holds them once loaded (ENGINE_MEMORY 9, vllm 0.33 on SM90)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
@@ -8,6 +8,7 @@ from sizing.engines.vllm.after_load import absorbed_copies, expert_padding, swiz
 from sizing.engines.vllm.allocator import rounding_bytes
 from sizing.engines.vllm.buffers import buffer_bytes
 from sizing.engines.vllm.held import GEMMA4, SPARSE_LATENT, held_spec
+from sizing.placement import stage_sizes
 from sizing.placement import stages as stages_of
 from sizing.scenario import Scenario
 from sizing.weights.inventory import inventory
@@ -49,7 +50,30 @@ def stage_weights(scenario: Scenario, spec: ModelSpec, capability: tuple[int, in
     """One rank of each stage, first to last. `scenario` is resolved."""
     held = held_spec(spec, expert_padding(scenario, spec, capability))
     known = inventory(held, scenario.weights).known
-    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, capability[0] == 9)
+    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, _swizzles(held, capability))
+    if key not in known:
+        known[key] = _with_buffers(_without_buffers(scenario, held, capability), scenario, held)
+    stages: list[StageWeights] = known[key]
+    return stages
+
+
+def _swizzles(held: ModelSpec, capability: tuple[int, int]) -> bool:
+    """Whether weights depend on the card: those of gpt-oss on SM90 (after_load.py)."""
+    return held.model_type == "gpt_oss" and capability[0] == 9
+
+
+def _with_buffers(stages: list[StageWeights], scenario: Scenario, held: ModelSpec) -> list[StageWeights]:
+    """Buffers alone depend on how many tokens a batch has."""
+    layers = stages_of(held, scenario.placement)
+    return [
+        replace(stage, buffers=buffer_bytes(scenario, held, layers[number], first=number == 0))
+        for number, stage in enumerate(stages)
+    ]
+
+
+def _without_buffers(scenario: Scenario, held: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
+    known = inventory(held, scenario.weights).known
+    key = ("vllm", scenario.placement, _swizzles(held, capability))
     if key not in known:
         known[key] = _stage_weights(scenario, held, capability)
     stages: list[StageWeights] = known[key]
@@ -57,23 +81,25 @@ def stage_weights(scenario: Scenario, spec: ModelSpec, capability: tuple[int, in
 
 
 def _stage_weights(scenario: Scenario, held: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
+    """Without buffers."""
     placement, whole = scenario.placement, _whole(scenario, held)
     stages = rank_bytes(held, scenario.weights, placement, whole=whole, vocab_multiple=VOCAB_MULTIPLE)
     if held.model_type in EMBEDDING_EVERYWHERE:
         _copy(stages, TensorClass.EMBEDDING)
     if held.model_type in HEAD_EVERYWHERE:
         _copy(stages, TensorClass.LM_HEAD)
-    layers = stages_of(held, placement)
     copies = absorbed_copies(held, scenario.weights, placement)
     swizzled = swizzle_padding(held, scenario, capability)
     ranks = ranks_of(placement, whole, VOCAB_MULTIPLE)
-    rounding = rounding_bytes(inventory(held, scenario.weights), ranks, [len(stage) for stage in layers])
+    rounding = rounding_bytes(
+        inventory(held, scenario.weights), ranks, stage_sizes(held.num_layers, placement.pipeline_parallel)
+    )
     return [
         StageWeights(
             parameters=sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION),
             encoder=sum(stage.get(kind, 0) for kind in TOWERS),
             prediction=stage.get(TensorClass.PREDICTION, 0),
-            buffers=buffer_bytes(scenario, held, layers[number], first=number == 0),
+            buffers=0,
             after_load=copies[number] + swizzled[number],
             rounding=rounding[number],
         )
