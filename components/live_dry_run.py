@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from components import choices, inks, plain_table
 from components.format import BYTES_IN, scaled
-from components.live_chart import CONFIG, unit_of
+from components.live_chart import CONFIG, note, unit_of
 from components.scenario_state import Held
 from components.solve import OWN_CONFIG
 from components.wording import ICONS
@@ -133,14 +133,9 @@ def figure(dry: DryRun) -> dict[str, Any]:
             "hoverlabel": {"font": {"size": 12}},
             "xaxis": {"fixedrange": True, "title": {"text": "layer", "font": {"size": 12}}, "tickfont": {"size": 11}},
             "yaxis": {"fixedrange": True, "rangemode": "tozero", "tickfont": {"size": 11}},
-            "annotations": [_unit_note(f"{unit}: bar built, line predicted")],
+            "annotations": [note(f"{unit}: bar built, line predicted", 0, 1, yshift=4)],
         },
     }
-
-
-def _unit_note(text: str) -> dict[str, Any]:
-    place = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 4}
-    return place | {"text": text, "showarrow": False, "font": {"size": 12, "color": inks.INK}}
 
 
 def alternative(dry: DryRun) -> str:

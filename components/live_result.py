@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from components import inks, live_chart, live_words, plain_table
+from components import inks, live_chart, live_times, live_words, plain_table
 from components.format import scaled
 from components.legend import Item
 from components.legend import draw as draw_legend
@@ -49,10 +49,10 @@ def _measured(chosen: Chosen, others: dict[str, Chosen], predicted: Predicted, p
     if len(chosen.run.steps.tokens) > 1:
         st.header("Time per token", anchor=False)
         st.plotly_chart(
-            live_chart.times_figure(chosen.run),
+            live_times.times_figure(chosen.run),
             key="live_times",
             config=live_chart.CONFIG,
-            alt=live_chart.times_alternative(chosen.run),
+            alt=live_times.times_alternative(chosen.run),
         )
         st.caption(live_words.times_sentence(chosen.run, predicted))
     if chosen.run.padding:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from components import inks, plain_table
 from components.format import counted
-from components.live_chart import CONFIG
+from components.live_chart import CONFIG, note
 from components.solve import Outcome
 from components.wording import ICONS
 from live.operator import Allowed
@@ -195,7 +195,10 @@ def figure(history: list[Seen]) -> dict[str, Any]:
             "xaxis": {"anchor": "y2", "fixedrange": True, "title": {"text": "seconds watched", "font": {"size": 12}}},
             "yaxis": axis | {"domain": [0.58, 1]},
             "yaxis2": axis | {"domain": [0, 0.42]},
-            "annotations": [_note("cache in use, %", 1), _note("requests: running solid, waiting dotted", 0.42)],
+            "annotations": [
+                note("cache in use, %", 0, 1, yshift=4),
+                note("requests: running solid, waiting dotted", 0, 0.42, yshift=4),
+            ],
         },
     }
 
@@ -207,11 +210,6 @@ def _percent(usage: float | None) -> float | None:
 def _series(name: str, x: list[float], y: list[Any], colour: str, dash: str, axis: str) -> dict[str, Any]:
     line = {"color": colour, "width": 2, "dash": dash}
     return {"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "line": line, "yaxis": axis}
-
-
-def _note(text: str, y: float) -> dict[str, Any]:
-    place = {"x": 0, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 4}
-    return place | {"text": text, "showarrow": False, "font": {"size": 12, "color": inks.INK}}
 
 
 def alternative(history: list[Seen]) -> str:

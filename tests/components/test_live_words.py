@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from components import live_chart, live_words
+from components import live_chart, live_times, live_words
 from components.live_result import figures, legend
 from live.prediction import predicted_of
 from live.receipts import Receipt, Run, read_receipt
@@ -68,7 +68,7 @@ def test_allocated_and_reserved_are_drawn_beyond_the_weights() -> None:
 
 def test_times_are_drawn_with_and_without_the_cache() -> None:
     run = receipt(recompute={"tokens": [10, 13], "seconds": [0.1, 0.2]}).runs[0]
-    figure = live_chart.times_figure(run)
+    figure = live_times.times_figure(run)
     go.Figure(figure)
     without = next(trace for trace in figure["data"] if trace["name"] == "Without the cache")
     assert without["y"] == pytest.approx([100, 200])
