@@ -17,7 +17,7 @@ from typing import IO, Any
 
 ROOT = Path(__file__).parents[1]
 GRACE = 5.0  # seconds between being asked to stop and being killed
-ABANDONED_AFTER = 20.0  # seconds without anybody asking; a page asks every second
+ABANDONED_AFTER = 90.0  # seconds without anybody asking; a page asks every second, one in a hidden tab every minute
 LONGEST_LINE = 8_000_000  # characters of one event
 TICK = 0.2
 
