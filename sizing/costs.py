@@ -18,11 +18,14 @@ def model_cost(spec: ModelSpec, mixer_cost: MixerCost, formats: CacheFormats) ->
     return total(times(mixer_cost(mixer, formats), run.count) for run in spec.layers for mixer in run.layer.mixers)
 
 
-def stage_costs(spec: ModelSpec, mixer_cost: MixerCost, formats: CacheFormats, placement: Placement) -> list[CacheCost]:
+@lru_cache(maxsize=4096)
+def stage_costs(
+    spec: ModelSpec, mixer_cost: MixerCost, formats: CacheFormats, placement: Placement
+) -> tuple[CacheCost, ...]:
     """One rank of each pipeline stage (the tensor-parallel ranks of a stage hold equal shares)."""
     if placement.ranks_per_replica == 1 and placement.pipeline_parallel == 1:
-        return [model_cost(spec, mixer_cost, formats)]
-    return [_stage_cost(layers, mixer_cost, formats, placement) for layers in stages(spec, placement)]
+        return (model_cost(spec, mixer_cost, formats),)
+    return tuple(_stage_cost(layers, mixer_cost, formats, placement) for layers in stages(spec, placement))
 
 
 def _stage_cost(
