@@ -85,9 +85,13 @@ def _attention_types(f: Fields) -> list[str]:
 
 
 def neo_kinds(f: Fields, layers: int) -> list[str]:
-    names = _attention_types(f)
+    """The list that saved files carry beside attention_types goes first, as in the class."""
+    stated = f.items("attention_layers", str)
+    names = _attention_types(f) if stated is None else stated
     if len(names) != layers:
-        raise f.error("attention_types", f"an entry for each of {layers:,} layers")
+        raise f.error(
+            "attention_types" if stated is None else "attention_layers", f"an entry for each of {layers:,} layers"
+        )
     spellings = {"global": kinds.FULL, "local": kinds.SLIDING}
     return [spellings.get(str(name), str(name)) for name in names]
 

@@ -23,7 +23,6 @@ PASSED_OVER: dict[str, frozenset[str]] = {
     "attention_chunk_size": frozenset({"mimo_v2_flash"}),
     "attention_head_dim": frozenset({"nemotron_h"}),
     "attention_hidden_size": frozenset({"zamba2"}),
-    "attention_layers": frozenset({"gpt_neo"}),
     "attn_type_list": frozenset({"minimax_m2"}),
     "cla_share_factor": frozenset({"hunyuan"}),
     "context_window_size": frozenset({"llama"}),

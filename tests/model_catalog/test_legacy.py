@@ -173,6 +173,8 @@ def test_local_layers_of_gpt_neo() -> None:
     config = {"model_type": "gpt_neo", "attention_types": [[["global", "local"], 12]]}
     assert [mixer.window for mixer in attentions(read_config(config))] == [None, 256] * 12
     assert not kv_doubted({"model_type": "gpt_neo", "attention_types": [[["global"], 24]]})
+    listed = {"model_type": "gpt_neo", "num_layers": 3, "attention_layers": ["local", "local", "global"]}
+    assert [run.count for run in read_config(listed).layers] == [2, 1]
 
 
 @pytest.mark.parametrize(
