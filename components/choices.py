@@ -1,5 +1,6 @@
 """What the controls offer, in their order, and how each value is called."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -17,6 +18,7 @@ OWN_ACCELERATOR = "own"
 NO_ACCELERATOR = ""
 APART = "apart"
 AUTO = "auto"
+MODEL_PAGE = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.IGNORECASE)
 TENSOR_PARALLEL = (1, 2, 4, 8, 16)
 TOKENS = tuple(sorted({2**power for power in range(9, 21)} | {3 * 2**power for power in range(8, 20)}))
 REQUESTS = tuple(sorted({1, 2, 4, 8, 12} | {2**p for p in range(4, 13)} | {3 * 2**p for p in range(3, 11)}))
@@ -54,6 +56,12 @@ def model_names() -> dict[str, str]:
 
 def organisation_of(model: str) -> str:
     return model.partition("/")[0]
+
+
+def model_id(text: str) -> str:
+    """An id as it was typed, or the one in the address of a model's page."""
+    page = MODEL_PAGE.match(text.strip())
+    return page[1] if page else text
 
 
 def name_of(model: str) -> str:

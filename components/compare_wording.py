@@ -1,19 +1,12 @@
 """The sentences of Compare, with what the user wrote kept from being read as markup."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from components import wording
 from components.compare_pins import NOW
 from components.compare_rows import Row, Varied
 from components.format import Unit, amount, number_in
-
-MARKS = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&])")
-
-
-def literal(text: str) -> str:
-    """Markdown that shows the text as it is. A word joiner keeps Streamlit from reading :icons: after the escapes."""
-    return MARKS.sub(r"\\\1", " ".join(text.split())).replace(":", ":\u2060")
+from components.plain_text import literal
 
 
 def headline(rows: Sequence[Row], unit: Unit, shown: Callable[[str], str] = literal) -> str:
@@ -22,10 +15,11 @@ def headline(rows: Sequence[Row], unit: Unit, shown: Callable[[str], str] = lite
         return _alone(rows[0], unit)
     fitting = [row for row in rows if row.report and row.report.verdict.fits]
     if not fitting:
-        return f"None of {len(rows):,} {_closest(rows, unit)}".rstrip()
+        return f"{'Neither' if len(rows) == 2 else f'None of {len(rows):,}'} {_closest(rows, unit)}"
     if len(fitting) == 1:
         return f"1 of {len(rows):,} fits: {fitting[0].key}, {shown(fitting[0].label)}"
-    count = f"All {len(rows):,} fit" if len(fitting) == len(rows) else f"{len(fitting):,} of {len(rows):,} fit"
+    all_of_them = "Both fit" if len(rows) == 2 else f"All {len(rows):,} fit"
+    count = all_of_them if len(fitting) == len(rows) else f"{len(fitting):,} of {len(rows):,} fit"
     return f"{count}{_best(fitting, shown)}"
 
 
@@ -44,7 +38,7 @@ def _closest(rows: Sequence[Row], unit: Unit) -> str:
     if not short:
         return "has a known memory"
     size, key = min(short)
-    return f"fit; {key} is short by least, {amount(size, unit)} per GPU"
+    return f"{'fits' if len(rows) == 2 else 'fit'}; {key} is short by least, {amount(size, unit)} per GPU"
 
 
 def _best(fitting: Sequence[Row], shown: Callable[[str], str]) -> str:

@@ -12,6 +12,7 @@ from components.compare_rows import Row
 from components.export_file import FileFault, from_file, to_file
 from components.export_report import Frame, comparison_report, scenario_report
 from components.pins import link_text
+from components.plain_text import literal
 from components.scenario_state import HELD, Held, address_of, forget_controls, moved
 from components.solve import OWN_CONFIG, Outcome
 from components.start_command import start_command, start_notes
@@ -122,4 +123,4 @@ def open_file() -> None:
 def draw_told() -> None:
     """Once, what could not be read of a file that was just opened."""
     for sentence in st.session_state.pop(TOLD, ()):
-        st.caption(f":orange[:material/error:] {sentence}")
+        st.caption(f":orange[:material/error:] {literal(sentence)}")

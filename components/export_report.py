@@ -177,13 +177,20 @@ def _scenarios(rows: Sequence[Row]) -> Iterator[str]:
             yield html.sentences([f"{row.key}  {row.label}: cannot be. {fault}"])
             continue
         held = Held(dict(row.pin.values), "", {}, accelerator_name=row.pin.accelerator_name)
-        grades = ", ".join(f"{name} {getattr(row.report.grades, name)}" for name in GRADES)
+        grades = ", ".join(f"{name} {getattr(row.report.grades, field)}" for field, name in GRADES.items())
         line = wording.scenario_line(held, row.report.scenario, row.outcome.spec)
         yield html.sentences([f"{row.key}  {line}."])
         yield html.quiet(f"How sure: {grades}. {' '.join(row.report.notes)}")
 
 
-GRADES = ("weights", "kv", "state", "activation", "graphs", "runtime")
+GRADES = {
+    "weights": "weights",
+    "kv": "KV",
+    "state": "state",
+    "activation": "activations",
+    "graphs": "CUDA graphs",
+    "runtime": "runtime",
+}
 
 
 def _prices(rows: Sequence[Row], own_prices: Mapping[str, float]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from components import scenario_form
 from components.frame import enter
+from components.plain_text import literal
 from components.scenario_state import Held, open_state, publish
 from components.share import draw as draw_share
 from components.solve import Outcome, solve
@@ -29,4 +30,4 @@ def open_scenario(page: str) -> tuple[Held, Outcome]:
 def complain(sentences: Iterable[str]) -> None:
     """What was not understood of a link."""
     for sentence in sentences:
-        st.caption(f":orange[:material/link_off:] {sentence}")
+        st.caption(f":orange[:material/link_off:] {literal(sentence)}")

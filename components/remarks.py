@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from components.plain_text import literal
 from components.solve import Outcome
 from sizing.report import Report
 
@@ -11,7 +12,7 @@ MOST = 4
 def draw(outcome: Outcome, report: Report) -> None:
     remarks = remarks_on(outcome, report)
     for remark in remarks[:MOST]:
-        st.caption(f":orange[:material/info:] {remark}")
+        st.caption(f":orange[:material/info:] {literal(remark)}")
     if len(remarks) > MOST:
         st.caption(f"{len(remarks) - MOST} more under Terms.")
 

@@ -42,9 +42,9 @@ def _model(form: Form) -> None:
         form.get("model"),
         format_func=choices.model_label,
         accept_new_options=True,
-        help="Pick from the list, or type any Hugging Face id that the catalog knows.",
+        help="Pick from the list, or type a Hugging Face id or the address of its page.",
     )
-    form.put("model", chosen or form.get("model"))
+    form.put("model", choices.model_id(chosen or form.get("model")))
     form.slot("model")
     if form.get("model") == OWN_CONFIG:
         _own_config(form)

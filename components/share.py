@@ -7,6 +7,7 @@ import streamlit as st
 from components import compare_pins, export_menu, wording
 from components.compare_rows import Row
 from components.format import UNITS
+from components.plain_text import literal
 from components.scenario_state import Held, use_units
 from components.solve import Outcome
 from sizing.scenario import Scenario
@@ -24,7 +25,7 @@ def draw(
     """`line` and `rows` are those of a page that shows several scenarios; `pin` and `icon` are the Pin button's."""
     line = line or _scenario_line(held, outcome)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(line, width="content")
+        st.caption(literal(line), width="content")
         st.space("stretch")
         compare_pins.draw_button(held, answered=not outcome.fault, label=pin, icon=icon)
         st.menu_button(held.units, list(UNITS), key="units", type="tertiary", on_click=use_units, args=("units",))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from components import choices, wording
 from components.form import Slots
+from components.plain_text import literal
 from components.scenario_state import Held, apply
 from components.solve import Outcome, working_tensor_parallel
 from components.url_state import ARRIVAL, DEFAULTS
@@ -18,9 +19,9 @@ def draw(held: Held, outcome: Outcome, slots: Slots) -> None:
     fault = outcome.fault
     assert fault is not None
     if fault.field in slots:
-        slots[fault.field].markdown(f":small[:red[:material/error: {fault.message}]]")
+        slots[fault.field].markdown(f":small[:red[:material/error: {literal(fault.message)}]]")
     st.title(wording.fault_line(fault, held), anchor=False)
-    st.markdown(fault.message)
+    st.markdown(literal(fault.message))
     with st.container(horizontal=True, gap="small"):
         for index, (label, changes) in enumerate(fixes(held, outcome)):
             st.button(

@@ -7,6 +7,7 @@ from components.compare_prices import read_prices
 from components.compare_rows import Row, rows_of, scenario_line
 from components.frame import enter
 from components.page_top import complain
+from components.plain_text import literal
 from components.scenario_state import Held, open_state, publish
 from components.share import draw as draw_share
 from components.solve import solve
@@ -20,7 +21,7 @@ def comparison(held: Held, rows: list[Row]) -> None:
         st.caption("Pin this scenario, here or on Plan, then change it: both are compared here.")
     for row in rows:
         if row.outcome.fault:
-            fault = compare_wording.literal(row.outcome.fault.message)
+            fault = literal(row.outcome.fault.message)
             st.caption(f":orange[:material/error:] {row.key}: {fault}")
     compare_view.figure(rows, held.units)
     if len(rows) > 1:

@@ -18,6 +18,7 @@ from components.layer_kinds import headline
 from components.limits import draw as draw_limits
 from components.metrics import draw as draw_metrics
 from components.page_top import open_scenario
+from components.plain_text import literal
 from components.remarks import draw as draw_remarks
 from components.remedies import draw as draw_remedies
 from components.scenario_state import Held
@@ -78,7 +79,7 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -
             cells = terms_table.rows(planned.spec, report, outcome.accelerator)
             plain_table.draw(terms_table.headers(report), cells, terms_table.number_columns(report))
             for note in filter(None, (wording.reserved_line(planned, held.units), *report.notes)):
-                st.caption(note)
+                st.caption(literal(note))
     if formula.open:
         with formula:
             lines = formula_lines(planned)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.compare_wording import literal
+from components.plain_text import literal
 
 
 @pytest.mark.parametrize(

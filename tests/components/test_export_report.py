@@ -135,7 +135,7 @@ def test_a_comparison_has_figures_tables_grades_and_prices() -> None:
     for said in (
         "Differences from A, GiB per GPU",
         "From A to Now: what changes the room",
-        "How sure: weights exact, kv exact",
+        "How sure: weights exact, KV exact",
         "cannot be. ",
         "24 attention heads",
         "H100 SXM5 80 GB3.9",

@@ -70,7 +70,9 @@ def headline(app: AppTest) -> str:
 
 
 def said(app: AppTest) -> str:
-    return "\n".join(element.value for kind in (app.caption, app.markdown, app.header) for element in kind)
+    """What the reader sees."""
+    shown = "\n".join(element.value for kind in (app.caption, app.markdown, app.header) for element in kind)
+    return re.sub(r"\\(.)", r"\1", shown).replace("\u2060", "")  # without what keeps texts from being read as markup
 
 
 def query(app: AppTest, name: str) -> str:

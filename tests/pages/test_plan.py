@@ -47,7 +47,9 @@ def headline(app: AppTest) -> str:
 
 
 def said(app: AppTest) -> str:
-    return "\n".join([element.value for kind in (app.caption, app.markdown) for element in kind])
+    """What the reader sees."""
+    shown = "\n".join([element.value for kind in (app.caption, app.markdown) for element in kind])
+    return re.sub(r"\\(.)", r"\1", shown).replace("\u2060", "")  # without what keeps texts from being read as markup
 
 
 def figures(app: AppTest) -> dict[str, str]:
@@ -367,3 +369,11 @@ def test_bar_and_terms_tell_the_same_share_of_the_memory() -> None:
     app = opened(engine="llama.cpp")
     assert terms(app)["Outside the budget"][-1] == "the budget is 99% of the memory"
     assert "(99 %)" in app.get("plotly_chart")[0].proto.spec
+
+
+@pytest.mark.parametrize("model", ["[win](http://a.example)", "**bold** :material/home:", "<b>x</b> $a$"])
+def test_what_a_link_says_is_shown_as_text(model: str) -> None:
+    app = opened(model=model, units=model)
+    assert model in said(app)
+    shown = [element.value for kind in (app.caption, app.markdown) for element in kind]
+    assert not any(model in text for text in shown)

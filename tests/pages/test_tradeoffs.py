@@ -39,7 +39,8 @@ def headline(app: AppTest) -> str:
 
 
 def captions(app: AppTest) -> str:
-    return "\n".join(caption.value for caption in app.caption)
+    shown = "\n".join(caption.value for caption in app.caption)
+    return re.sub(r"\\(.)", r"\1", shown).replace("\u2060", "")  # without what keeps texts from being read as markup
 
 
 def figure(app: AppTest, index: int = 0) -> dict[str, Any]:
