@@ -215,7 +215,8 @@ def _guides(survey: Survey) -> list[dict[str, Any]]:
 
 
 def _guide_labels(survey: Survey) -> Iterator[dict[str, Any]]:
-    """Inside the shaded area, at the frontier's end of each guide."""
+    """Inside the shaded area, at the frontier's end of each guide; where that is too narrow beyond the frontier, and
+    above the guide, since frontiers fall to the right."""
     for axis, end in _guide_ends(survey):
         if axis == "x":
             beyond = 0 < log10(end / survey.batch) < SHORTEST_LABELLED or (end < survey.batch and end <= 2)
@@ -224,7 +225,7 @@ def _guide_labels(survey: Survey) -> Iterator[dict[str, Any]]:
                 log10(end),
                 log10(survey.tokens),
                 xanchor="left" if beyond else "right",
-                yanchor="top",
+                yanchor="bottom" if beyond else "top",
                 xshift=8 if beyond else -6,
                 bgcolor=inks.PAPER if beyond else None,
             )
