@@ -40,9 +40,7 @@ def custom_accelerator(name: str, total_memory_bytes: int) -> Accelerator:
     Raises ValueError for a size of zero, below, or above 1 PiB.
     """
     if not 0 < total_memory_bytes <= LARGEST_CUSTOM_BYTES:
-        raise ValueError(
-            f"total_memory_bytes is {total_memory_bytes}; a size above 0 and up to 1 PiB is needed."
-        )
+        raise ValueError(f"total_memory_bytes is {total_memory_bytes}; a size above 0 and up to 1 PiB is needed.")
     memory = MemoryFigure(bytes=total_memory_bytes, grade="exact", source="given by the user")
     return Accelerator(id="custom", name=name, vendor="custom", kind="custom", memory_cuda_bytes=memory)
 

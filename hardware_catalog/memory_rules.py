@@ -85,6 +85,4 @@ def unified_nvidia(nominal_gb: float) -> MemoryFigure:
     """
     size = round(nominal_gb * GIB) * 95 // 100
     error = round(nominal_gb * GIB) * 2 // 100
-    return MemoryFigure(
-        bytes=size, grade="assumed", source="rule: 0.95 of the nominal GiB", error_bytes=error
-    )
+    return MemoryFigure(bytes=size, grade="assumed", source="rule: 0.95 of the nominal GiB", error_bytes=error)

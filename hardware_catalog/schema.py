@@ -84,9 +84,7 @@ class Accelerator(_Frozen):
 
     alternates: tuple[Alternate, ...] = ()
     notes: tuple[str, ...] = ()
-    sources: Mapping[str, tuple[str, ...]] = Field(
-        default_factory=dict, description="source -> the fields it supports"
-    )
+    sources: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, description="source -> the fields it supports")
 
     @property
     def memory_for_budget(self) -> MemoryFigure | None:

@@ -40,9 +40,7 @@ def latent_attention(
     )
 
 
-def _query(
-    mixer: LatentAttention, hidden: int, query_rank: int | None, prefix: str, bias: bool
-) -> tuple[Tensor, ...]:
+def _query(mixer: LatentAttention, hidden: int, query_rank: int | None, prefix: str, bias: bool) -> tuple[Tensor, ...]:
     kind, heads = TensorClass.ATTENTION, mixer.heads
     out = heads * (mixer.nope_dim + mixer.rope_dim)
     if query_rank is None:

@@ -66,9 +66,7 @@ def test_same_figures() -> None:
 def test_no_figure_was_lost() -> None:
     for row in evidence("hardware.jsonl"):
         accelerator = get_accelerator(row["id"])
-        missing = [
-            key for key, dtype in RATES.items() if row.get(key) is not None and dtype not in accelerator.flops
-        ]
+        missing = [key for key, dtype in RATES.items() if row.get(key) is not None and dtype not in accelerator.flops]
         assert missing == [], row["id"]
         if row["memory_bandwidth_gbps"] is not None:
             assert accelerator.memory_bandwidth is not None

@@ -69,9 +69,7 @@ def test_a_rule_on_a_rule_states_no_error() -> None:
         (192, "AMD", "datacenter", "HBM3", 196592),  # MI300X
     ],
 )
-def test_driver_rule_reproduces_drivers(
-    nominal: float, vendor: str, kind: str, memory: str, read_mib: int
-) -> None:
+def test_driver_rule_reproduces_drivers(nominal: float, vendor: str, kind: str, memory: str, read_mib: int) -> None:
     figure = driver_from_nominal(nominal, vendor, kind, memory)
     assert figure.bytes == pytest.approx(read_mib * MIB, rel=0.0006)
     assert figure.grade == "assumed"

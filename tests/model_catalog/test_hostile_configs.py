@@ -43,7 +43,7 @@ def test_the_field_at_fault_is_named(change: dict[str, Any], field: str) -> None
     assert caught.value.message.endswith(".")
 
 
-values = (
+values: st.SearchStrategy[Any] = (
     st.none()
     | st.booleans()
     | st.integers(-10, 10**20)
@@ -82,7 +82,6 @@ values = (
 def test_no_value_of_any_field_is_more_than_a_sentence(model_type: str, change: dict[str, Any]) -> None:
     try:
         spec = read_config(GOOD | {"model_type": model_type} | change)
-    except ConfigError as error:
-        assert error.message
-    else:
-        assert spec.num_layers >= 1
+    except ConfigError:
+        return
+    assert spec.num_layers >= 1

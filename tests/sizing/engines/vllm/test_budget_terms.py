@@ -63,8 +63,8 @@ def test_offloaded_weights_leave_the_card() -> None:
 
 def test_adapter_slots() -> None:
     """Rank 16 on Llama-3.1-8B is 41,943,040 parameters (peft's count for all seven projections), 2 bytes each."""
-    slots = {"lora": {"max_loras": 2, "rank": 16}}
-    assert planned(LLAMA, **slots).ranks[0].weights - planned(LLAMA).ranks[0].weights == 2 * 2 * 41_943_040
+    slots = {"max_loras": 2, "rank": 16}
+    assert planned(LLAMA, lora=slots).ranks[0].weights - planned(LLAMA).ranks[0].weights == 2 * 2 * 41_943_040
 
 
 def test_the_log_counts_all_that_is_loaded() -> None:

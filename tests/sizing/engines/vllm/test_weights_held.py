@@ -1,5 +1,7 @@
 """Bytes that vLLM 0.33's own classes hold on one rank (run on the meta device, a pretended SM90; ENGINE_MEMORY 9)."""
 
+from typing import Any
+
 import pytest
 
 from model_catalog.lookup import find_entry
@@ -59,7 +61,7 @@ def test_experts_are_shared_out_over_data_parallel_ranks_too() -> None:
         ("openai/gpt-oss-20b", {"tensor_parallel": 2, "data_parallel": 4, "expert_parallel": True}, 4_485_120),
     ],
 )
-def test_what_loading_adds(model: str, settings: dict[str, object], expected: int) -> None:
+def test_what_loading_adds(model: str, settings: dict[str, Any], expected: int) -> None:
     assert held(model, **settings)[0].after_load == expected
 
 
