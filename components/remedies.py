@@ -35,16 +35,16 @@ def _row_of_titles(report: Report, unit: Unit) -> None:
 
 def _row(index: int, remedy: Remedy, short: bool, unit: Unit) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall", wrap=False):
-        st.button(
-            remedy.change,
-            key=f"remedy_{index}",
-            on_click=apply,
-            args=(remedy.values,),
-            type="tertiary",
-            icon=":material/arrow_forward:",
-            wrap=True,
-        )
-        st.space("stretch")
+        with st.container(width="stretch"):  # gives way on a phone, so that the label wraps and not the numbers
+            st.button(
+                remedy.change,
+                key=f"remedy_{index}",
+                on_click=apply,
+                args=(remedy.values,),
+                type="tertiary",
+                icon=":material/arrow_forward:",
+                wrap=True,
+            )
         st.markdown(f":small[{gain(remedy, unit)}]", width=GAIN_WIDTH, text_alignment="right")
         st.markdown(f":small[{fit(remedy, short)}]", width=FIT_WIDTH, text_alignment="right")
 

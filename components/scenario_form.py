@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from components import choices, settings_form
 from components.form import Form, Slots, pair, seeded
@@ -197,7 +198,8 @@ def _moved_step(name: str) -> None:
 
 def _engine(form: Form) -> None:
     """The version is asked for only where the rules differ between versions; any release can be typed."""
-    left, right = st.columns([1.35, 1], gap="small")
+    chosen = st.session_state.get(WIDGET + "engine", form.get("engine"))
+    left, right = _beside() if len(choices.engine_versions(chosen)) > 1 else (st.container(), st.container())
     with left:
         engine = form.choose(
             "engine", "Engine", choices.engine_options(), form.get("engine"), format_func=choices.engine_label
@@ -211,6 +213,11 @@ def _engine(form: Form) -> None:
             _version(form, engine, versions)
     form.slot("engine")
     form.slot("engine_version")
+
+
+def _beside() -> tuple[DeltaGenerator, DeltaGenerator]:
+    left, right = st.columns([1.35, 1], gap="small")
+    return left, right
 
 
 def _version(form: Form, engine: str, versions: Sequence[str]) -> None:
