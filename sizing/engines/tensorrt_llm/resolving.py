@@ -67,9 +67,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
 
 
 def _settle(scenario: Scenario, spec: ModelSpec, rules: Rules, formats: CacheFormats, release: str) -> Scenario:
-    longer = scenario.max_model_len is None and (scenario.context_length or 0) > (spec.max_context or 0)
-    asked = scenario.model_copy(update={"max_model_len": scenario.context_length}) if longer else scenario
-    common = resolve(asked, spec, formats, version=release, fraction=FRACTION)
+    common = resolve(scenario, spec, formats, version=release, fraction=FRACTION)
     windows = scenario.hybrid_kv_cache_manager
     reuse = scenario.prefix_caching
     return common.model_copy(

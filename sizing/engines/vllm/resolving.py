@@ -60,9 +60,7 @@ def _settle(
     scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: Rules, formats: Formats, release: str
 ) -> Scenario:
     """The scenario with vLLM's defaults."""
-    longer = scenario.max_model_len is None and (scenario.context_length or 0) > (spec.max_context or 0)
-    asked = scenario.model_copy(update={"max_model_len": scenario.context_length}) if longer else scenario
-    common = resolve(asked, spec, formats.cache, version=release, fraction=rules.fraction)
+    common = resolve(scenario, spec, formats.cache, version=release, fraction=rules.fraction)
     longest = common.max_model_len or 1
     name = formats.cache.key
     return common.model_copy(

@@ -14,3 +14,10 @@ def test_gemma_3_holds_65_blocks_a_window_group_once_settled_but_is_admitted_for
     cache = plan(scenario, find_entry(GEMMA).spec).ranks[0].cache
     assert cache.need(131_072, 1) == 14_726 * BLOCK
     assert cache.need(131_072, 2) - cache.need(131_072, 1) == (8192 + 6 * 65) * BLOCK
+
+
+def test_a_length_beyond_the_models_limit_is_answered_with_a_note_and_leaves_the_limit_alone() -> None:
+    values = {"model": GEMMA, "engine": "vllm", "context_length": 200_000}
+    planned = plan(make_scenario(values), find_entry(GEMMA).spec)
+    assert planned.scenario.max_model_len == 131_072
+    assert any("more than the 131,072" in note for note in planned.notes)
