@@ -105,8 +105,8 @@ def _with_length(asked: Scenario, planned: EnginePlan) -> Scenario:
         return asked
     if not _starts(planned) and planned.fits(scenario.context_length or 1, 1):
         return asked.model_copy(update={"max_model_len": scenario.context_length})
-    longer = scenario.max_model_len != planned.spec.max_context
-    return asked.model_copy(update={"max_model_len": scenario.max_model_len}) if longer else asked
+    longer = (scenario.context_length or 0) > (scenario.max_model_len or 0)
+    return asked.model_copy(update={"max_model_len": scenario.context_length}) if longer else asked
 
 
 def _sglang(asked: Scenario, planned: EnginePlan) -> Flags:

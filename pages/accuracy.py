@@ -15,6 +15,7 @@ from components.accuracy_data import Filters, every_comparison, without_figures
 from components.accuracy_marks import draw_legend
 from components.frame import enter
 from components.memory_bar import CONFIG
+from sizing.engines.calibration import VLLM_CHECKED
 from sizing.receipts.comparing import Comparison
 from sizing.receipts.figures import KINDS
 from sizing.receipts.summary import Summary, summary_of
@@ -66,7 +67,7 @@ def kinds(shown: list[Comparison]) -> None:
     st.caption(
         "Exact: within the rounding of what was printed. 9 in 10: the error that nine of ten figures do not "
         "exceed. Tokens, concurrency, sizes and weights follow from rules; available KV and compute buffers also hold "
-        "terms that are fitted to such logs."
+        "terms that are fitted to such logs. " + words.left_out(VLLM_CHECKED)
     )
 
 

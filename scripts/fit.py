@@ -163,7 +163,7 @@ def main() -> None:
     known = [case for case in found if isinstance(case, Case)]
     cases = [case for case in known if complete(case)]
     print(fit(cases))
-    errors = {case.receipt.id: _checked(case, cases) for case in cases}
+    errors = {case.receipt.id: checked(case, cases) for case in cases}
     _summary("available, all", errors.values())
     _summary("available, release stated", (errors[c.receipt.id] for c in cases if c.receipt.version))
     for unified, shares in error_shares(cases).items():
@@ -186,7 +186,7 @@ def _predicted(case: Case, cases: list[Case]) -> int:
     return case.available(fit(other for other in cases if other.model != case.model))
 
 
-def _checked(case: Case, cases: list[Case]) -> float:
+def checked(case: Case, cases: list[Case]) -> float:
     """Relative error of the prediction."""
     predicted, printed = _predicted(case, cases), case.printed("available_kv") or 1
     error, weights = predicted / printed - 1, _of_weights(case)

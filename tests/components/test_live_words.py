@@ -10,7 +10,7 @@ from components import live_chart, live_times, live_words
 from components.live_result import figures, legend
 from live.prediction import predicted_of
 from live.receipts import Receipt, Run, read_receipt
-from tests.live.test_receipts import RATE, receipt_data, run_data, steps
+from tests.live.test_live_receipts import RATE, receipt_data, run_data, steps
 
 
 def receipt(**run: Any) -> Receipt:

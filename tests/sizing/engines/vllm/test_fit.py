@@ -1,11 +1,12 @@
 """The fit finds again what its logs hold, and vLLM's constants are what the committed receipts give."""
 
 from pathlib import Path
+from statistics import median
 
 import pytest
 
-from scripts.fit import Case, case_of, complete, error_shares, fit, ninetieth
-from sizing.engines.calibration import GIB, VLLM
+from scripts.fit import Case, case_of, checked, complete, error_shares, fit, ninetieth
+from sizing.engines.calibration import GIB, VLLM, VLLM_CHECKED
 from sizing.receipts.receipt import read_receipts
 from sizing.receipts.shapes import read_shapes
 
@@ -37,6 +38,14 @@ def test_the_errors_are_those_of_models_left_out(known: dict[str, Case | str]) -
     assert [len(shares[unified]) for unified in (False, True)] == [21, 5]
     assert ninetieth(shares[False]) == pytest.approx(VLLM.error_share, abs=5e-5)
     assert max(shares[True]) == pytest.approx(VLLM.unified_error_share, abs=5e-5)
+
+
+def test_the_check_on_models_left_out_is_the_one_that_accuracy_shows(known: dict[str, Case | str]) -> None:
+    cases = usable(known)
+    errors = [abs(checked(case, cases)) for case in cases if case.receipt.version]
+    assert len(errors) == VLLM_CHECKED.logs
+    assert median(errors) == pytest.approx(VLLM_CHECKED.median, abs=5e-5)
+    assert ninetieth(errors) == pytest.approx(VLLM_CHECKED.ninetieth, abs=5e-5)
 
 
 def test_terms_of_a_published_table(known: dict[str, Case | str]) -> None:
