@@ -49,7 +49,7 @@ def test_a_phone_does_not_scroll_sideways(address: str, browser: Browser) -> Non
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     arrived(page, address)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
     context.close()
 
 
