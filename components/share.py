@@ -27,9 +27,11 @@ def draw(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(literal(line), width="content")
         st.space("stretch")
-        compare_pins.draw_button(held, answered=not outcome.fault, label=pin, icon=icon)
-        st.menu_button(held.units, list(UNITS), key="units", type="tertiary", on_click=use_units, args=("units",))
-        menu = st.popover("Share", icon=":material/ios_share:", type="tertiary", key="share", on_change="rerun")
+        # One group, so that a long line moves all of the buttons under it and not the last alone
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            compare_pins.draw_button(held, answered=not outcome.fault, label=pin, icon=icon)
+            st.menu_button(held.units, list(UNITS), key="units", type="tertiary", on_click=use_units, args=("units",))
+            menu = st.popover("Share", icon=":material/ios_share:", type="tertiary", key="share", on_change="rerun")
         if menu.open:
             with menu:
                 export_menu.draw(held, outcome, rows)
