@@ -9,7 +9,7 @@ DEFAULT_CONTEXT = 8192
 
 def resolve(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, *, version: str, fraction: float) -> Scenario:
     """The same Scenario with the defaults of the model and the engine put in."""
-    longest = min(scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT, LONGEST_CONTEXT)
+    longest = min(scenario.max_model_len or own_limit(spec), LONGEST_CONTEXT)
     same = formats.key == formats.value
     return scenario.model_copy(
         update={
@@ -20,6 +20,17 @@ def resolve(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, *, versi
             "memory_fraction": scenario.memory_fraction or fraction,
         }
     )
+
+
+def own_limit(spec: ModelSpec) -> int:
+    """The longest request of a model, of which engines make max_model_len where it is not set."""
+    return spec.max_context or DEFAULT_CONTEXT
+
+
+def too_long(scenario: Scenario, spec: ModelSpec) -> bool:
+    """Whether requests are longer than max_model_len was set to. Set to the model's own limit it is not set at all."""
+    longest = scenario.max_model_len
+    return longest not in (None, own_limit(spec)) and (scenario.context_length or 0) > (longest or 0)
 
 
 def notes_on(scenario: Scenario, spec: ModelSpec, version: str) -> list[str]:

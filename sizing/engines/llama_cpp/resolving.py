@@ -97,7 +97,7 @@ def _server(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> S
     batch = scenario.max_num_batched_tokens or LOGICAL_BATCH
     return Server(
         rules=rules,
-        slots=scenario.max_num_seqs or 1,
+        slots=_slots_beyond(scenario),
         unified=not rules.streams or bool(scenario.kv_unified),
         flash=flash,
         batch=batch,
@@ -105,6 +105,12 @@ def _server(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> S
         swa_full=bool(scenario.swa_full),
         whole=rules.streams and rules.whole_streams and 0 < states < len(mixers),
     )
+
+
+def _slots_beyond(scenario: Scenario) -> int:
+    """Slots that are there whatever the load; 1 where each sequence asked about has one and no more are wanted."""
+    slots = scenario.max_num_seqs or 1
+    return slots if slots > fullest_replica(scenario) else 1
 
 
 def _settle(
@@ -119,7 +125,7 @@ def _settle(
             "weights": file,
             "tensor_parallel": 1,
             "pipeline_parallel": scenario.tensor_parallel * scenario.pipeline_parallel,
-            "max_num_seqs": int(server.slots_for(fullest_replica(scenario))),
+            "max_num_seqs": max(scenario.max_num_seqs or 1, fullest_replica(scenario)),
             "max_num_batched_tokens": server.batch,
             "ubatch_size": server.ubatch,
             "kv_unified": server.unified,

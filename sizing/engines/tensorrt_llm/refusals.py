@@ -3,6 +3,7 @@
 from model_catalog.spec import CompressedAttention, ModelSpec
 from sizing.cache_formats import DS_MLA, CacheFormats, cache_formats
 from sizing.engines.tensorrt_llm.rules import Rules
+from sizing.resolve import too_long
 from sizing.scenario import KvFormats, Scenario, ScenarioError
 
 KV_DTYPES = ("auto", "bf16", "fp16", "fp8", "nvfp4", "int8")
@@ -18,7 +19,7 @@ FOREIGN = {
 }
 
 
-def check(scenario: Scenario, rules: Rules) -> None:
+def check(scenario: Scenario, spec: ModelSpec, rules: Rules) -> None:
     """Raises ScenarioError at the field at fault."""
     for field, engine in FOREIGN.items():
         if getattr(scenario, field) not in (None, False):
@@ -29,7 +30,7 @@ def check(scenario: Scenario, rules: Rules) -> None:
         raise ScenarioError(
             "hybrid_kv_cache_manager", "This TensorRT-LLM release has one pool for layers of all windows."
         )
-    if scenario.max_model_len and (scenario.context_length or 0) > scenario.max_model_len:
+    if too_long(scenario, spec):
         raise ScenarioError(
             "context_length",
             f"TensorRT-LLM rejects requests longer than max_seq_len, here {scenario.max_model_len:,} tokens.",

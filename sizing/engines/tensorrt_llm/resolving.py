@@ -44,7 +44,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
     release, version, release_notes = release_of(scenario.engine_version, "TensorRT-LLM", oldest=OLDEST, newest=NEWEST)
     rules = rules_of(version)
-    check(scenario, rules)
+    check(scenario, spec, rules)
     formats = formats_of(scenario, spec, rules)
     check_placement(spec, scenario.placement)
     settled = _settle(scenario, spec, rules, formats, release)

@@ -57,7 +57,7 @@ def formats_of(scenario: Scenario, spec: ModelSpec, rules: Rules, capability: tu
     if isinstance(asked, KvFormats):
         raise ScenarioError("kv_dtype", "vLLM keeps keys and values in one format.")
     known = V0_DTYPES if rules.v0 else KV_DTYPES
-    if asked not in known:
+    if asked not in known and asked != DS_MLA:  # which a resolved scenario of any release may name
         raise ScenarioError("kv_dtype", f'vLLM has no cache format "{asked[:60]}". It has {", ".join(known)}.')
     model = "fp16" if spec.dtype == "fp16" else "bf16"
     packed = _packed(asked, spec, rules)

@@ -4,6 +4,7 @@ from model_catalog.spec import ModelSpec, Recurrent
 from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.rules import Rules
 from sizing.placement import check_placement
+from sizing.resolve import too_long
 from sizing.scenario import Scenario, ScenarioError
 from sizing.versions import Version, at_least
 
@@ -59,7 +60,7 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -
         run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers
     ):
         raise ScenarioError("expert_parallel", "vLLM refuses expert parallelism for a model without experts.")
-    if scenario.max_model_len and (scenario.context_length or 0) > scenario.max_model_len:
+    if too_long(scenario, spec):
         raise ScenarioError(
             "context_length",
             f"vLLM rejects requests longer than max_model_len, here {scenario.max_model_len:,} tokens.",
