@@ -21,6 +21,7 @@ SWITCHES = (
     "kv_unified",
     "flash_attention",
     "swa_full",
+    "pooling",
 )
 DRAFTS: Mapping[str, Sequence[str]] = {
     "vllm": ("mtp", "eagle", "eagle3", "ngram"),
@@ -30,6 +31,8 @@ DRAFTS: Mapping[str, Sequence[str]] = {
 }
 ADAPTERS = ("vllm",)
 DEFAULT = ""
+KINDS = {"image": "Images", "video": "Videos", "audio": "Audio clips"}
+TEXT_ONLY = dict.fromkeys(KINDS, 0)
 
 
 def draw(form: Form) -> None:
@@ -58,6 +61,8 @@ def _control(form: Form, name: str, option: Option, own: Any) -> None:
         _fraction(form, name, option.word, own)
     elif name in SIZES:
         form.size(name, option.word)
+    elif name == "media_limits":
+        _media_limits(form, option.word)
     else:
         least = 0 if name == "gpu_layers" else 1
         form.whole(name, option.word, least=least, most=LONGEST_CONTEXT, placeholder=_shown(own))
@@ -93,6 +98,32 @@ def _switch(form: Form, name: str, label: str, own: Any) -> None:
     value = form.choose(name, label, list(labels), shown, format_func=labels.get)
     form.put(name, None if value == DEFAULT else value == "on")
     form.slot(name)
+
+
+def _media_limits(form: Form, label: str) -> None:
+    """How many images, videos and audio clips a request may carry."""
+    held = form.held.values.get("media_limits")
+    shown = DEFAULT if held is None else "text" if held == TEXT_ONLY else "chosen"
+    labels = {DEFAULT: "Default", "text": "Text only", "chosen": "Chosen below"}
+    value = form.choose("media", label, list(labels), shown, format_func=labels.get)
+    if value == "chosen":
+        form.put("media_limits", _chosen_limits(held if isinstance(held, Mapping) else {}))
+    else:
+        form.put("media_limits", TEXT_ONLY if value == "text" else None)
+    form.slot("media_limits")
+
+
+def _chosen_limits(held: Mapping[str, Any]) -> dict[str, int | None]:
+    """An empty number leaves its kind to the engine."""
+    chosen: dict[str, int | None] = {}
+    for column, (kind, label) in zip(st.columns(len(KINDS), gap="small"), KINDS.items(), strict=True):
+        with column:
+            seeded(f"media_{kind}", held.get(kind))
+            key = f"{WIDGET}media_{kind}"
+            chosen[kind] = st.number_input(
+                label, min_value=0, max_value=999, step=1, value=None, key=key, on_change=moved
+            )
+    return chosen
 
 
 def _draft(form: Form, methods: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from components.choices import name_of, weights_label
 from sizing.engines.plan import EnginePlan
 from sizing.engines.words import OPTIONS, Option
 from sizing.formats import SAME
-from sizing.scenario import KvFormats, Scenario, StateFormats
+from sizing.scenario import KvFormats, MediaLimits, Scenario, StateFormats
 
 Flags = Iterator[tuple[str, ...]]  # a flag and its value, or a flag alone
 
@@ -200,6 +200,8 @@ def _setting(field: str, option: Option, value: Any) -> Flags:
         words = (option.flag if value else option.off).split()
         if words:
             yield tuple(words)
+    elif isinstance(value, MediaLimits):
+        yield option.flag, json.dumps(value.model_dump(exclude_none=True))
     elif option.flag:
         yield option.flag, f"{value / 2**30:g}" if field == "cpu_offload_bytes" else str(value)
 

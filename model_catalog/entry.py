@@ -49,7 +49,8 @@ class Checkpoint:
 class Entry:
     """A checkpoint. `released` (YYYY-MM-DD or YYYY-MM) is the day its repository appeared on the Hub, as llmfit
     1.1.17 lists it, or the month in its name. Without one, `sorted_as` places it among its generation and is not
-    shown. `licence` is the Hub's licence tag, from the same list.
+    shown. `licence` is the Hub's licence tag, from the same list. `pools`: the repository has a modules.json of
+    sentence-transformers, by which engines serve it as an embedding model.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Entry:
     sorted_as: str | None = None
     licence: str | None = None
     checkpoint: Checkpoint = Checkpoint()
+    pools: bool = False
 
     @property
     def age_key(self) -> str:
@@ -70,7 +72,7 @@ class Entry:
     def spec(self) -> ModelSpec:
         """The architecture, with a doubt wherever the entry itself is not certain."""
         spec = read_config(self.config)
-        return replace(spec, doubts=spec.doubts + tuple(doubts_of(self)))
+        return replace(spec, doubts=spec.doubts + tuple(doubts_of(self)), pools=self.pools)
 
 
 def doubts_of(entry: Entry) -> list[Doubt]:

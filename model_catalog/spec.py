@@ -190,7 +190,10 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """A checkpoint's architecture. `tensors` are those outside the layers and towers (embeddings, head, norms)."""
+    """A checkpoint's architecture. `tensors` are those outside the layers and towers (embeddings, head, norms).
+
+    `pools`: the checkpoint is published to give embeddings and not text.
+    """
 
     model_type: str
     layers: tuple[LayerRun, ...]
@@ -203,6 +206,7 @@ class ModelSpec:
     towers: tuple[Tower, ...] = ()
     quantization: Quantization | None = None
     ropes: tuple[Rope, ...] = ()
+    pools: bool = False
     doubts: tuple[Doubt, ...] = field(default=())
 
     def __hash__(self) -> int:

@@ -19,6 +19,7 @@ from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator, find_spec
 from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
+from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.profile_run import TOWERS, activation_bytes
 from sizing.engines.vllm.resolving import Resolved, resolved_of
 from sizing.placement import PlacementError
@@ -107,7 +108,7 @@ def case_of(receipt: Receipt, shapes: Mapping[str, ModelSpec]) -> Case | str:
         resolved = resolved_of(make_scenario(receipt.values), spec, accelerator)
     except (ScenarioError, PlacementError) as error:
         return error.message
-    return Case(receipt, spec, accelerator, resolved)
+    return Case(receipt, loaded_spec(resolved.scenario, spec, resolved.rules), accelerator, resolved)
 
 
 def complete(case: Case) -> bool:

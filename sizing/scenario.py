@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sizing.placement import Placement
 
@@ -67,11 +67,24 @@ class Lora(_Part):
     rank: Count
 
 
+Items = Annotated[int, Field(ge=0, le=999, strict=True)]
+
+
+class MediaLimits(_Part):
+    """The most images, videos and audio clips that one request may carry; None is the engine's own limit."""
+
+    image: Items | None = None
+    video: Items | None = None
+    audio: Items | None = None
+
+
 class Scenario(_Part):
     """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means.
 
-    Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs; and
-    `cpu_offload_bytes`, vLLM's --cpu-offload-gb, bytes of weights that each GPU leaves in host memory.
+    Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs;
+    `cpu_offload_bytes`, vLLM's --cpu-offload-gb, bytes of weights that each GPU leaves in host memory;
+    `media_limits`, vLLM's --limit-mm-per-prompt, where a kind of input at 0 leaves its encoder out; and `pooling`,
+    vLLM's --runner pooling: hidden states are returned, as embeddings are, and there is no output head.
     """
 
     scenario_version: Literal[1] = 1
@@ -109,10 +122,18 @@ class Scenario(_Part):
     swa_full: Flag | None = None
     gpu_layers: GpuLayers | None = None
     cpu_offload_bytes: Size | None = None
+    media_limits: MediaLimits | None = None
+    pooling: Flag | None = None
     speculative: Speculative | None = None
     lora: Lora | None = None
     shared_prefix_tokens: Annotated[int, Field(ge=0, le=LONGEST_CONTEXT, strict=True)] = 0
     available_kv_bytes: Size | None = None
+
+    @field_validator("media_limits")
+    @classmethod
+    def no_limits_are_null(cls, limits: MediaLimits | None) -> MediaLimits | None:
+        """One way to say it, so that equal scenarios are equal."""
+        return None if limits == MediaLimits() else limits
 
     @property
     def placement(self) -> Placement:
@@ -165,13 +186,15 @@ OBJECTS = {
     "state_dtype": '"auto" is needed, or {"conv": …, "recurrent": …} with a format for each.',
     "speculative": 'Null is needed, or {"method": …, "tokens": …, "model": …}.',
     "lora": 'Null is needed, or {"max_loras": …, "rank": …}.',
+    "media_limits": 'Null is needed, or {"image": …, "video": …, "audio": …}, each a number or null.',
 }
+WITH_PARTS = ("speculative", "lora", "media_limits")
 
 
 def _first_fault(error: ValidationError) -> ScenarioError:
     fault = error.errors(include_url=False)[0]
     field = str(fault["loc"][0]) if fault["loc"] else "model"
-    part = fault["loc"][1:] if field in ("speculative", "lora") else ()
+    part = fault["loc"][1:] if field in WITH_PARTS else ()
     name = ".".join(str(step)[:60] for step in (field, *part))
     if fault["type"] == "missing":
         return ScenarioError(field, f"{name} is missing.")

@@ -45,6 +45,8 @@ OPTIONS = MappingProxyType(
                     "--disable-hybrid-kv-cache-manager",
                 ),
                 "cpu_offload_bytes": Option("cpu_offload_gb", "--cpu-offload-gb"),
+                "media_limits": Option("limit_mm_per_prompt", "--limit-mm-per-prompt"),
+                "pooling": Option("pooling runner", "--runner pooling", "--runner generate"),
             }
         ),
         "sglang": MappingProxyType(

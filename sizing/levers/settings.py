@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from model_catalog.spec import LatentAttention, ModelSpec
+from model_catalog.tensors import TensorClass
 from sizing.engines.words import OPTIONS, word_of
 from sizing.levers.step import Lever, Step
 from sizing.scenario import Scenario
 
 SMALLEST_BATCH = {"max_num_batched_tokens": 1024, "chunked_prefill_size": 1024, "ubatch_size": 64}
 FEWEST_REQUESTS = 32
+NO_MEDIA = {"image": 0, "video": 0, "audio": 0}
 LARGEST_FRACTION = 98  # hundredths; the driver's own context needs the rest
 USUAL_FRACTION = 95
 
@@ -21,7 +23,7 @@ def setting_levers(asked: Scenario, resolved: Scenario, spec: ModelSpec, *, shor
     """From where the resolved scenario stands; `asked` is what was set."""
     known = OPTIONS[asked.engine]
     fields = [steps for name, steps in _field_steps(asked, resolved, short) if name in known]
-    for steps in (*fields, _replicas(asked, spec), _shared_tokens(asked, spec)):
+    for steps in (*fields, _replicas(asked, spec), _shared_tokens(asked, spec), _text_only(asked, spec)):
         if steps:
             yield Lever("setting", steps)
 
@@ -106,3 +108,10 @@ def _shared_tokens(asked: Scenario, spec: ModelSpec) -> list[Step]:
         return []
     sizes = [size for size in (2, 4, 8, 16) if asked.decode_context_parallel < size <= asked.tensor_parallel]
     return [Step(f"Decode context parallel {size}", {"decode_context_parallel": size}) for size in sizes]
+
+
+def _text_only(asked: Scenario, spec: ModelSpec) -> list[Step]:
+    """Without the encoders of images and audio, where the engine can leave them out."""
+    encodes = any(t.kind in (TensorClass.VISION, TensorClass.AUDIO) for tower in spec.towers for t in tower.tensors)
+    known = "media_limits" in OPTIONS[asked.engine] and asked.media_limits is None
+    return [Step("Text only, no images or audio", {"media_limits": NO_MEDIA})] if encodes and known else []

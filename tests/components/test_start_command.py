@@ -41,6 +41,10 @@ def started(**values: Any) -> str:
             f"vllm serve {LLAMA} --quantization fp8 --max-num-seqs 64 --enforce-eager --cpu-offload-gb 4",
         ),
         (
+            {"media_limits": {"image": 0, "video": 0}, "pooling": True},
+            f"vllm serve {LLAMA} --limit-mm-per-prompt '" + '{"image": 0, "video": 0}' + "' --runner pooling",
+        ),
+        (
             {"lora": {"max_loras": 2, "rank": 16}, "weights": "fp16", "hybrid_kv_cache_manager": False},
             f"vllm serve {LLAMA} --dtype float16 --disable-hybrid-kv-cache-manager --enable-lora --max-loras 2 "
             "--max-lora-rank 16",

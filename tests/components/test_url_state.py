@@ -55,6 +55,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "shared_prefix_tokens": st.just(0),
     "average_context_length": st.none() | st.just(1),
     "cpu_offload_bytes": st.integers(0, LARGEST_MEMORY),
+    "media_limits": st.none()
+    | st.fixed_dictionaries({kind: st.none() | st.integers(0, 99) for kind in ("image", "video", "audio")}),
+    "pooling": flags,
     "gpu_layers": st.none() | st.integers(0, 4096),
     "available_kv_bytes": st.none() | st.integers(0, LARGEST_MEMORY),
 }

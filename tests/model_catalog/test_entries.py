@@ -66,6 +66,7 @@ class EntrySchema(Strict):
     licence: Text | None = None
     provenance: ProvenanceSchema
     checkpoint: CheckpointSchema | None = None
+    pools: bool = False
     config: dict[str, Any]
 
     @model_validator(mode="after")

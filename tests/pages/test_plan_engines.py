@@ -66,6 +66,20 @@ def test_switches_have_a_default_and_two_positions() -> None:
     assert "enforce_eager" not in app.query_params
 
 
+def test_a_model_with_encoders_can_be_served_for_text_alone() -> None:
+    app = with_settings(model="Qwen/Qwen3.6-35B-A3B", tensor_parallel=4)
+    app.session_state["details"] = "Command"
+    before = int(figures(app)["Max requests"].replace(",", ""))
+    ran(app.selectbox(key="form_media").set_value("text"))
+    assert [query(app, f"media_limits.{kind}") for kind in ("image", "video", "audio")] == ["0", "0", "0"]
+    assert int(figures(app)["Max requests"].replace(",", "")) > before
+    assert """--limit-mm-per-prompt '{"image": 0, "video": 0, "audio": 0}'""" in app.code[-2].value
+    ran(app.selectbox(key="form_media").set_value("chosen"))
+    ran(app.number_input(key="form_media_image").set_value(4))
+    assert query(app, "media_limits.image") == "4"
+    assert int(figures(app)["Max requests"].replace(",", "")) == before
+
+
 def test_drafts_and_adapters() -> None:
     app = with_settings()
     ran(app.selectbox(key="form_draft_method").set_value("ngram"))

@@ -26,6 +26,9 @@ from sizing.scenario import ScenarioError, make_scenario
         ("speculative", {"method": "mtp", "tokens": -1}, "speculative.tokens is -1. It must be at least 1."),
         ("speculative", {}, "speculative.method is missing."),
         ("lora", {"max_loras": 1, "rank": 8, "size": 2}, "lora has no size."),
+        ("media_limits", {"image": -1}, "media_limits.image is -1. It must be at least 0."),
+        ("media_limits", {"images": 1}, "media_limits has no images."),
+        ("media_limits", 0, 'media_limits is 0. Null is needed, or {"image": …, "video": …, "audio": …}'),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_a_sentence_about_its_field(field: str, value: Any, message: str) -> None:

@@ -20,6 +20,8 @@ FOREIGN = {
     "chunked_prefill_size": "llama.cpp has no such setting; its physical batch is ubatch_size.",
     "swa_full_tokens_ratio": "llama.cpp has no such setting; swa_full keeps windows at full length.",
     "cpu_offload_bytes": "llama.cpp offloads whole layers; set gpu_layers.",
+    "media_limits": "llama.cpp loads an encoder only with --mmproj and limits no inputs.",
+    "pooling": "llama.cpp loads the same tensors to give embeddings.",
     "lora": "llama.cpp loads adapters from files and keeps no slots for them.",
 }
 

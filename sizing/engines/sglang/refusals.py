@@ -11,6 +11,10 @@ from sizing.scenario import KvFormats, Scenario, ScenarioError, StateFormats
 KV_DTYPES = ("auto", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1", "nvfp4", "mxfp8")
 BLOCK_SCALED = (*FP4, "mxfp8")
 METHODS = ("eagle", "eagle3", "nextn", "mtp", "standalone", "ngram", "dflash", "dspark")
+FOREIGN = {
+    "media_limits": "SGLang loads its encoders whatever inputs are allowed.",
+    "pooling": "SGLang loads the same tensors to give embeddings.",
+}
 STATE_ELEMENT = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
@@ -53,7 +57,10 @@ def state_bytes(scenario: Scenario) -> tuple[int, int]:
 
 
 def check(scenario: Scenario, spec: ModelSpec, traits: Traits) -> None:
-    """Raises ScenarioError for a combination that no release starts with."""
+    """Raises ScenarioError for a combination that no release starts with, or a setting that SGLang does not have."""
+    for field, reason in FOREIGN.items():
+        if getattr(scenario, field) not in (None, False):
+            raise ScenarioError(field, reason)
     if scenario.dp_attention and scenario.tensor_parallel % scenario.data_parallel:
         raise ScenarioError(
             "data_parallel",

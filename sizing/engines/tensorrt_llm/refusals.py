@@ -16,6 +16,8 @@ FOREIGN = {
     "swa_full": "llama.cpp",
     "gpu_layers": "llama.cpp",
     "cpu_offload_bytes": "vLLM",
+    "media_limits": "vLLM",
+    "pooling": "vLLM",
 }
 
 

@@ -10,6 +10,7 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.calibration import VLLM, VllmConstants
 from sizing.engines.vllm.defaults import capability_of
+from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.lora import lora_bytes
 from sizing.engines.vllm.profile_run import activation_bytes, encoder_bytes
 from sizing.engines.vllm.rules import Rules
@@ -50,6 +51,7 @@ def stage_terms(
     constants: VllmConstants = VLLM,
 ) -> list[Terms]:
     """One rank of each stage, first to last. `scenario` is resolved."""
+    spec = loaded_spec(scenario, spec, rules)
     stages = stage_weights(scenario, spec, capability_of(accelerator))
     return [
         Terms(

@@ -14,7 +14,7 @@ TOWERS = frozenset({TensorClass.VISION, TensorClass.AUDIO})
 def activation_bytes(scenario: Scenario, spec: ModelSpec, constants: VllmConstants) -> int:
     """The larger of the widest layer's activations and the sampler's scratch; they are not there at once."""
     tokens = scenario.max_num_batched_tokens or 1
-    rows = min(tokens, scenario.max_num_seqs or 1)
+    rows = 0 if scenario.pooling else min(tokens, scenario.max_num_seqs or 1)  # poolers have no sampler
     layers = widest_layer(spec, tokens, scenario.tensor_parallel)
     peak = max(layers, round(rows * spec.vocab_size * constants.logit_bytes))
     return peak + sparse_workspace(spec, scenario.max_model_len or 1)

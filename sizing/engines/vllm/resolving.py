@@ -11,6 +11,7 @@ from sizing.engines.vllm.drafts import draft_of
 from sizing.engines.vllm.formats import Formats, formats_of, mixers_of
 from sizing.engines.vllm.groups import Grouping
 from sizing.engines.vllm.layout import Layout, layout_of
+from sizing.engines.vllm.loaded import loading_notes
 from sizing.engines.vllm.model_layers import LayerRules
 from sizing.engines.vllm.pool import Blocks, Load, blocks_of
 from sizing.engines.vllm.refusals import check
@@ -52,7 +53,13 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
         layout=layout,
         blocks=blocks_of(layout.groups, _load(settled, spec, rules, mode)),
         exact=not (draft_notes or _state_notes(spec, rules) or formats.cache.key in TURBOQUANT),
-        notes=(*notes_on(settled, spec, release), *release_notes, *draft_notes, *_state_notes(spec, rules)),
+        notes=(
+            *notes_on(settled, spec, release),
+            *release_notes,
+            *draft_notes,
+            *_state_notes(spec, rules),
+            *loading_notes(settled, spec, rules),
+        ),
     )
 
 
@@ -71,6 +78,7 @@ def _settle(
             "prefix_caching": prefix_caching(scenario, spec, rules),
             "hybrid_kv_cache_manager": _hybrid(scenario, rules),
             "enforce_eager": bool(scenario.enforce_eager),
+            "pooling": spec.pools if scenario.pooling is None else scenario.pooling,
         }
     )
 

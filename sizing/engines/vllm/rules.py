@@ -24,6 +24,7 @@ class Rules:
     `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
     `fraction`: default gpu_memory_utilization. `plain_gib`: sizes are printed without trailing zeros (40.0 GiB).
+    `skips_towers`: encoders of inputs that are limited to none are not loaded.
     """
 
     v0: bool
@@ -38,6 +39,7 @@ class Rules:
     profiles_graphs: bool
     fraction: float
     plain_gib: bool
+    skips_towers: bool
 
 
 @lru_cache(maxsize=256)
@@ -60,6 +62,7 @@ def rules_of(version: Version) -> Rules:
         profiles_graphs=since("0.21.0"),  # ENGINE_MEMORY 2.7 and 10
         fraction=0.92 if since("0.21.0") else 0.90,  # unverified
         plain_gib=since("0.14.0"),  # 0.33 prints so; the change point is unverified
+        skips_towers=since("0.10.1"),  # vllm-project/vllm pull 22299
     )
 
 
