@@ -5,9 +5,11 @@ from fractions import Fraction
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from sizing.engines.sglang.defaults import MIB, Card, chunk_default, fraction_default
+from sizing.engines.sglang.defaults import MIB, Card, Reserved, chunk_default, fraction_default
+from sizing.engines.sglang.pages import blackwell_page
+from sizing.engines.sglang.prefill_graphs import reserve_mib
 from sizing.engines.sglang.refusals import cache_format, state_bytes
-from sizing.engines.sglang.rules import Rules
+from sizing.engines.sglang.rules import EXTRA_BUFFER, INKLING, Rules
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.traits import Traits
 from sizing.scenario import Scenario
@@ -15,26 +17,9 @@ from sizing.scenario import Scenario
 RATIO = 0.8  # swa_full_tokens_ratio
 SMALL_RATIO = 0.1
 STATE_TENTHS = 9  # mamba_full_memory_ratio 0.9
-INKLING = ("inkling", "inkling_text")  # both ratios 0.1, and the extra buffer (SGLang arg_groups/model_overrides)
 COMPRESSED_PAGE = 256
 SPARSE_PAGE = 64
-TENSORRT_PAGE = 64
-TENSORRT_PAGES = (16, 32, 64)  # what the trtllm_mha kernels take
 DRAFTED_REQUESTS = 48  # max_running_requests with speculative decoding; unverified
-
-# Architectures whose states are cached with two further buffers a request (SGLang arg_groups/overrides.py).
-EXTRA_BUFFER = (
-    "qwen3_next",
-    "qwen3_5",
-    "qwen3_5_text",
-    "qwen3_5_moe",
-    "qwen3_5_moe_text",
-    "bailing_moe_v2_5",
-    "falcon_h1",
-    "granitemoehybrid",
-    "nemotron_h",
-    *INKLING,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +38,11 @@ def card_of(scenario: Scenario, accelerator: Accelerator | None) -> Card:
     known = scenario.total_memory_bytes or (figure.bytes if figure else None)
     capability = accelerator.compute_capability if accelerator else None
     mib = known / MIB if known else Card().mib
-    return Card(mib=mib, capability=capability[0] if capability else Card().capability)
+    return Card(
+        mib=mib,
+        capability=capability[0] if capability else Card().capability,
+        nvidia=accelerator is None or accelerator.vendor == "NVIDIA",
+    )
 
 
 def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, card: Card) -> Choices:
@@ -62,7 +51,7 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
     replicas = scenario.data_parallel if scenario.dp_attention else 1
     radix = scenario.prefix_caching is not False
     running = _running(scenario, replicas)
-    page, notes = _page(scenario, traits, rules, blackwell)
+    page, notes = _page(scenario, spec, traits, rules, blackwell)
     two_pools = _two_pools(scenario, spec, traits, rules, blackwell)
     own_ratio = SMALL_RATIO if traits.compressed or spec.model_type in INKLING else RATIO
     conv_bytes, recurrent_bytes = state_bytes(scenario)
@@ -85,22 +74,33 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
         draft_tokens=scenario.speculative.tokens if scenario.speculative else 0,
         draft_layers=int(scenario.speculative is not None and scenario.speculative.method.lower() != "ngram"),
     )
-    fraction = scenario.memory_fraction or _fraction(scenario, traits, rules, card, chunk)
+    fraction = scenario.memory_fraction or _fraction(scenario, spec, traits, rules, card, chunk)
     return Choices(settings=settings, fraction=fraction, own_ratio=_ratio(own_ratio), notes=notes)
 
 
-def _fraction(scenario: Scenario, traits: Traits, rules: Rules, card: Card, chunk: int) -> float:
+def _fraction(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, card: Card, chunk: int) -> float:
     plain = fraction_default(
         rules,
         card,
-        ranks=scenario.tensor_parallel,
-        stages=scenario.pipeline_parallel,
-        replicas=scenario.data_parallel if scenario.dp_attention else 0,
-        chunk=chunk,
-        graphs=not scenario.enforce_eager,
+        Reserved(
+            ranks=scenario.tensor_parallel,
+            stages=scenario.pipeline_parallel,
+            replicas=scenario.data_parallel if scenario.dp_attention else 0,
+            chunk=chunk,
+            running=scenario.max_num_seqs,
+            draft=scenario.speculative.method.lower() if scenario.speculative else "",
+            decode_graphs=not scenario.enforce_eager,
+            prefill_mib=reserve_mib(scenario, spec, traits, rules, card, chunk),
+        ),
     )
-    by_vision = traits.vision_factor is not None and not rules.fraction_by_tensor_parallel
-    return plain * (traits.vision_factor or 1) if by_vision else plain
+    return plain * _multimodal_share(traits, rules)
+
+
+def _multimodal_share(traits: Traits, rules: Rules) -> float:
+    """Room for images: one factor for all models up to 0.4.9, then by the size of the vision encoder."""
+    if rules.since("0.4.10"):
+        return traits.vision_factor or 1.0
+    return (0.90 if rules.since("0.4.5") else 0.95) if traits.multimodal else 1.0
 
 
 def _ratio(value: float) -> Fraction:
@@ -115,7 +115,9 @@ def _running(scenario: Scenario, replicas: int) -> int | None:
     return max(1, DRAFTED_REQUESTS // replicas) if scenario.speculative else None
 
 
-def _page(scenario: Scenario, traits: Traits, rules: Rules, blackwell: bool) -> tuple[int, tuple[str, ...]]:
+def _page(
+    scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, blackwell: bool
+) -> tuple[int, tuple[str, ...]]:
     """The page size and a note where it is not the one asked for (section 3.1)."""
     asked = scenario.block_size
     page = asked or 1
@@ -123,8 +125,8 @@ def _page(scenario: Scenario, traits: Traits, rules: Rules, blackwell: bool) -> 
         page = COMPRESSED_PAGE
     elif traits.indexer:
         page = SPARSE_PAGE * traits.indexer.pool
-    elif blackwell and not rules.fraction_by_tensor_parallel and asked not in TENSORRT_PAGES:
-        page = TENSORRT_PAGE
+    elif blackwell:
+        page = blackwell_page(spec, traits, rules, asked, keeps_states=scenario.prefix_caching is not False)
     if asked in (None, page):
         return page, ()
     return page, (f"SGLang replaces a page size of {asked} by {page} for this model and GPU.",)

@@ -38,6 +38,22 @@ TWO_POOLS_SINCE = {
     "muse_spark_text": "0.5.23",
 }
 
+INKLING = ("inkling", "inkling_text")  # both ratios 0.1, and the extra buffer (SGLang arg_groups/model_overrides)
+
+# Architectures whose states are cached with two further buffers a request (SGLang arg_groups/overrides.py).
+EXTRA_BUFFER = (
+    "qwen3_next",
+    "qwen3_5",
+    "qwen3_5_text",
+    "qwen3_5_moe",
+    "qwen3_5_moe_text",
+    "bailing_moe_v2_5",
+    "falcon_h1",
+    "granitemoehybrid",
+    "nemotron_h",
+    *INKLING,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
@@ -54,7 +70,7 @@ class Rules:
     `compressed_pools`: DeepSeek-V4 is known. `rings_by_request`: rings of its wide compressors are paid by request,
     before by window token. `counts_prediction_window`: its prediction layer is charged a window.
     `multimodal_reserve`: the budget leaves 100 MiB for multimodal models.
-    `fraction_by_tensor_parallel`: the default fraction of 0.4.x.
+    `reserves`: what the default fraction leaves free goes by "ranks", by "classes" of cards, or is a sum of "parts".
     `one_more_request`: 0.4.x prints one more than max_running_requests.
     `log_tokens`, `log_dtype`: what the line of the KV cache names.
     """
@@ -77,14 +93,17 @@ class Rules:
     rings_by_request: bool
     counts_prediction_window: bool
     multimodal_reserve: bool
-    fraction_by_tensor_parallel: bool
+    reserves: str
     one_more_request: bool
     log_tokens: bool
     log_dtype: bool
 
+    def since(self, release: str) -> bool:
+        return at_least(self.version, release)
+
     def two_pools(self, model_type: str) -> bool:
-        since = TWO_POOLS_SINCE.get(model_type)
-        return since is not None and at_least(self.version, since)
+        first = TWO_POOLS_SINCE.get(model_type)
+        return first is not None and self.since(first)
 
 
 @lru_cache(maxsize=256)
@@ -113,7 +132,7 @@ def rules_of(version: Version) -> Rules:
         rings_by_request=since("0.5.15"),  # a public log of 0.5.13: 32,781.44 bytes, of 0.5.15: 13,735.04
         counts_prediction_window=not since("0.5.13"),  # a public log of May 2026: 15,955.85 bytes
         multimodal_reserve=since("0.5.18"),
-        fraction_by_tensor_parallel=not since("0.5.0"),  # unverified between 0.4.4 and 0.5.6
+        reserves="parts" if since("0.5.3") else "classes" if since("0.4.8") else "ranks",
         one_more_request=not since("0.5.0"),
         log_tokens=since("0.4.4"),  # unverified
         log_dtype=since("0.5.12"),  # unverified

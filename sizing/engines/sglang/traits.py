@@ -19,6 +19,7 @@ class Traits:
     compressed: bool
     latent: bool
     recurrent: bool
+    kda: bool
     indexer: Indexer | None
     windows: bool
     multimodal: bool
@@ -46,6 +47,7 @@ def _traits(spec: ModelSpec) -> Traits:
         compressed=any(isinstance(mixer, CompressedAttention) for mixer in mixers),
         latent=bool(latents),
         recurrent=any(isinstance(mixer, Recurrent) for mixer in mixers),
+        kda=any(isinstance(mixer, Recurrent) and mixer.kind == "kda" for mixer in mixers),
         indexer=next((mixer.indexer for mixer in latents if mixer.indexer), None),
         windows=any(isinstance(mixer, Attention) and (mixer.window or mixer.chunk) for mixer in mixers),
         multimodal=bool(kinds & ENCODERS),

@@ -8,7 +8,8 @@ from hardware_catalog import get_accelerator
 from model_catalog.spec import CompressedAttention, ModelSpec
 from sizing.engines.sglang import ENGINE
 from sizing.engines.sglang.cache import StageCache
-from sizing.engines.sglang.defaults import Card, fraction_default
+from sizing.engines.sglang.defaults import Card, Reserved, fraction_default
+from sizing.engines.sglang.prefill_graphs import sizes_to
 from sizing.engines.sglang.rules import NEWEST, release_of, rules_of
 from sizing.engines.sglang.slots import Slots
 from sizing.scenario import make_scenario
@@ -49,14 +50,85 @@ def test_s2_slot_of_qwen3_next() -> None:
 
 @pytest.mark.parametrize(("mib", "ranks", "fraction"), [(81_559, 1, 0.835), (143_771, 8, 0.897)])
 def test_s3_default_fraction(mib: int, ranks: int, fraction: float) -> None:
+    """Without graphs of prefill, as ENGINE_MEMORY 3.5 works it out."""
     rules = rules_of(release_of(NEWEST)[1])
-    card = Card(mib=mib)
-    assert fraction_default(rules, card, ranks=ranks, stages=1, replicas=0, chunk=8192, graphs=True) == fraction
+    assert fraction_default(rules, Card(mib=mib), Reserved(ranks=ranks)) == fraction
 
 
 def test_the_default_fraction_is_that_of_the_card() -> None:
+    """58 sizes of prefill graphs up to 8,192 tokens at 8 MiB each are left free too."""
+    assert sizes_to(8192) == 58
+    assert round((81_559 - (512 + 1.5 * 8192 + 128 + 512 + 58 * 8)) / 81_559, 3) == 0.830
     for settings in ({}, {"accelerator": "h100-sxm5-80gb"}, {"total_memory_bytes": 81_559 << 20}):
-        assert plan_of(MODELS["Llama-3.1-8B"], **settings).scenario.memory_fraction == 0.835
+        assert plan_of(MODELS["Llama-3.1-8B"], **settings).scenario.memory_fraction == 0.830
+
+
+# What handle_gpu_memory_settings of the release gives on an H100 of 81,559 MiB, worked out by hand from its sum:
+# 512 + 1.5 a token of a chunk of 8,192 + 128 a rank + 2 × 256 for graphs = 13,440 MiB, and what the case adds.
+@pytest.mark.parametrize(
+    ("version", "model", "settings", "reserved"),
+    [
+        ("0.5.23", "Llama-3.1-8B", {}, 13_440 + 464),
+        ("0.5.23", "Llama-3.1-8B", {"enforce_eager": True}, 13_440 - 512),
+        ("0.5.23", "Llama-3.1-8B", {"pipeline_parallel": 2}, 13_440 + 128),
+        ("0.5.18", "Llama-3.1-8B", {"pipeline_parallel": 2}, 13_440 + 128 + 464),
+        ("0.5.23", "Llama-3.1-8B", {"max_num_seqs": 100}, 13_440 + 464 - 312),
+        ("0.5.21", "Llama-3.1-8B", {"max_num_seqs": 100}, 13_440 + 464),
+        ("0.5.23", "Llama-3.1-8B", {"chunked_prefill_size": 4096}, 10 * 1024),
+        ("0.5.23", "Kimi-K2.5", {}, 13_440 + 1536),
+        ("0.5.16", "DeepSeek-V3.2", {}, 13_440),
+        ("0.5.17", "DeepSeek-V3.2", {}, 13_440 + 1536),
+        ("0.5.12", "DeepSeek-V3.2", {}, 13_440),
+        ("0.5.23", "DeepSeek-V4-Flash", {}, 13_440),
+        ("0.5.23", "Ling-3.0-tiny", {}, 13_440),
+        ("0.5.14", "Qwen3-Next", {}, 13_440),
+        ("0.5.15", "Qwen3-Next", {}, 13_440 + 464),
+        ("0.5.9", "Llama-3.1-8B", {}, 13_440),
+        ("0.5.9", "Llama-3.1-8B", {"enforce_eager": True}, 13_440),
+        ("0.5.9", "Llama-3.1-8B", {"speculative": {"method": "eagle"}}, 13_440 + 2048),
+        ("0.5.13", "Llama-3.1-8B", {"speculative": {"method": "eagle"}}, 13_440 + 464 + 4096),
+        ("0.5.14", "Llama-3.1-8B", {"speculative": {"method": "eagle"}}, 13_440 + 464),
+        (
+            "0.5.23",
+            "Qwen3-30B-A3B",
+            {"tensor_parallel": 4, "data_parallel": 4, "dp_attention": True},
+            13_440 + 3 * 128 + 512 + 512 * 4 * 4.5 + 464,
+        ),
+        ("0.5.1", "Llama-3.1-8B", {}, (9.5 + 0.5) * 1024),
+        ("0.5.1", "Llama-3.1-8B", {"speculative": {"method": "eagle"}}, (9.5 + 0.5 + 2) * 1024),
+        ("0.4.9", "Qwen3-30B-A3B", {"tensor_parallel": 4, "data_parallel": 4, "dp_attention": True}, 15.5 * 1024),
+    ],
+)
+def test_what_the_default_fraction_leaves_free(
+    version: str, model: str, settings: dict[str, Any], reserved: float
+) -> None:
+    planned = plan_of(MODELS[model], engine_version=version, **settings)
+    assert planned.scenario.memory_fraction == round((81_559 - reserved) / 81_559, 3)
+
+
+@pytest.mark.parametrize(
+    ("version", "mib", "chunk", "graphs"),
+    [("0.5.3", 24_564, 2048, 16), ("0.5.18", 24_564, 2048, 24), ("0.5.20", 24_564, 4096, 48)],
+)
+def test_small_cards_by_release(version: str, mib: int, chunk: int, graphs: int) -> None:
+    planned = plan_of(MODELS["Llama-3.1-8B"], engine_version=version, total_memory_bytes=mib << 20, pipeline_parallel=2)
+    assert planned.scenario.chunked_prefill_size == chunk
+    reserved = 512 + 1.5 * chunk + 256 + 2 * graphs + (8 * sizes_to(chunk) if version == "0.5.18" else 0)
+    assert planned.scenario.memory_fraction == round((mib - reserved) / mib, 3)
+
+
+@pytest.mark.parametrize(
+    ("version", "mib", "fraction"),
+    [
+        ("0.4.6", 81_559, 0.88),
+        ("0.4.6", 143_771, (143_771 - 18 * 1024) / 143_771),
+        ("0.4.7", 183_359, 0.79),
+        ("0.4.8", 183_359, round((183_359 - 32 * 1024) / 183_359, 3)),
+    ],
+)
+def test_large_cards_of_old_releases(version: str, mib: int, fraction: float) -> None:
+    planned = plan_of(MODELS["Llama-3.1-8B"], engine_version=version, total_memory_bytes=mib << 20)
+    assert planned.scenario.memory_fraction == fraction
 
 
 @pytest.mark.parametrize(("ranks", "fraction"), [(1, 0.88), (2, 0.87), (4, 0.85), (8, 0.81), (16, 0.79)])
