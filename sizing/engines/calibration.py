@@ -60,10 +60,16 @@ VLLM = VllmConstants(
 )
 
 SGLANG_CONTEXT = Fitted(
-    bytes=round(0.70 * GIB),
-    error_bytes=round(1.20 * GIB),
-    receipts=("s001", "s002", "s013", "s019", "s033"),
-    what="What CUDA offers less what is free before SGLang loads the weights: context and communication buffers.",
+    bytes=round(0.69 * GIB),
+    error_bytes=round(0.16 * GIB),
+    receipts=("s001", "s002", "s013", "s033"),
+    what="What CUDA offers less what is free before SGLang loads the weights, on GPUs without fast links.",
+)
+SGLANG_LINKS = Fitted(
+    bytes=round(1.52 * GIB),
+    error_bytes=round(0.31 * GIB),
+    receipts=("s019", "s038"),
+    what="More where ranks speak over NVLink: communication buffers. Both receipts have eight ranks.",
 )
 SGLANG_LOADING = Fitted(
     bytes=round(0.24 * GIB),

@@ -24,12 +24,12 @@ def planned(**values: Any) -> EnginePlan:
 
 
 def test_an_error_of_each_engine() -> None:
-    """The receipts' 0.0182 of an H100's 79.6 GiB; 1.20 of context by the fraction and 0.21 of loading; 90 MiB."""
+    """The receipts' 0.0182 of an H100's 79.6 GiB; 0.16 of context by the fraction and 0.21 of loading; 90 MiB."""
     vllm = planned(engine="vllm")
     assert vllm.total_memory is not None
     assert vllm.error_bytes == round(0.0182 * vllm.total_memory)
     sglang = planned(engine="sglang", memory_fraction=0.5)
-    assert sglang.error_bytes == pytest.approx((1.20 * 0.5 + 0.21) * GIB, abs=2)
+    assert sglang.error_bytes == pytest.approx((0.16 * 0.5 + 0.21) * GIB, abs=2)
     assert sglang.error_bytes < SGLANG_CONTEXT.error_bytes + SGLANG_LOADING.error_bytes
     assert planned(engine="llama.cpp").error_bytes == LLAMA_CPP_COMPUTE_ERROR == 90 << 20
     assert planned(engine="minimum").error_bytes == 0

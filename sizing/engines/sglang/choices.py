@@ -19,7 +19,8 @@ SMALL_RATIO = 0.1
 STATE_TENTHS = 9  # mamba_full_memory_ratio 0.9
 COMPRESSED_PAGE = 256
 SPARSE_PAGE = 64
-DRAFTED_REQUESTS = 48  # max_running_requests with speculative decoding; unverified
+DRAFTED_REQUESTS, FIRST_DRAFTED_REQUESTS = 48, 32  # with speculative decoding, and before 0.4.5
+COMPRESSED_REQUESTS = 256  # DeepSeek-V4 (arg_groups/deepseek_v4_hook.py, 0.5.12 to 0.5.23)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
     blackwell = card.capability == 10
     replicas = scenario.data_parallel if scenario.dp_attention else 1
     radix = scenario.prefix_caching is not False
-    running = _running(scenario, replicas)
+    running = _running(scenario, traits, rules, replicas)
     page, notes = _page(scenario, spec, traits, rules, blackwell)
     two_pools = _two_pools(scenario, spec, traits, rules, blackwell)
     own_ratio = SMALL_RATIO if traits.compressed or spec.model_type in INKLING else RATIO
@@ -108,11 +109,14 @@ def _ratio(value: float) -> Fraction:
     return Fraction(value).limit_denominator(1_000_000) or Fraction(1, 1_000_000)
 
 
-def _running(scenario: Scenario, replicas: int) -> int | None:
+def _running(scenario: Scenario, traits: Traits, rules: Rules, replicas: int) -> int | None:
     """max_running_requests of one worker, where it does not follow from the pool."""
-    if scenario.max_num_seqs is not None:
-        return max(1, scenario.max_num_seqs // replicas)
-    return max(1, DRAFTED_REQUESTS // replicas) if scenario.speculative else None
+    asked = scenario.max_num_seqs
+    if asked is None and traits.compressed:
+        asked = COMPRESSED_REQUESTS
+    if asked is None and scenario.speculative:
+        asked = DRAFTED_REQUESTS if rules.since("0.4.5") else FIRST_DRAFTED_REQUESTS
+    return None if asked is None else max(1, asked // replicas)
 
 
 def _page(

@@ -21,7 +21,6 @@ from sizing.integers import up
 STATE_BYTES = 4  # compressor states are fp32
 ROW_STEP = 128
 INDEXED, WIDE, WINDOW = 4, 128, 128  # ratios and window of the published configs
-LOWER_CLAMP = 2048  # max_running_requests where neither the user nor the budget gives it
 
 
 def compressed_stage(layers: Iterable[Layer], settings: Settings) -> Stage:
@@ -86,7 +85,7 @@ def _ring(mixer: CompressedAttention, settings: Settings) -> int:
 
 
 def _fixed(counts: Counter[CompressedAttention], settings: Settings) -> int:
-    requests = (settings.running or LOWER_CLAMP) + 1
+    requests = (settings.running or 0) + 1
     fixed = 0
     for mixer, count in counts.items():
         if _ring(mixer, settings):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.engines import calibration
@@ -23,18 +24,32 @@ class Memory:
     budget: int | None
 
 
-def memory_of(scenario: Scenario, total: int | None, fraction: float, settings: Settings, traits: Traits) -> Memory:
+def memory_of(
+    scenario: Scenario, total: int | None, fraction: float, settings: Settings, traits: Traits, *, linked: bool
+) -> Memory:
     """The fraction is taken of the memory that is free before the weights are loaded, other processes' left out."""
     if total is None:
         return Memory(None, None)
-    free = max(0, total - calibration.SGLANG_CONTEXT.bytes - scenario.other_memory_bytes)
+    context = sum(fitted.bytes for fitted in _context(linked))
+    free = max(0, total - context - scenario.other_memory_bytes)
     reserve = MULTIMODAL_RESERVE if traits.multimodal and settings.rules.multimodal_reserve else 0
     return Memory(total, max(0, int(free * fraction) - reserve))
 
 
-def error_bytes(fraction: float) -> int:
-    """How far the pool may be off either way: the largest errors of both fitted constants on their receipts."""
-    return round(calibration.SGLANG_CONTEXT.error_bytes * fraction) + calibration.SGLANG_LOADING.error_bytes
+def is_linked(scenario: Scenario, accelerator: Accelerator | None) -> bool:
+    """Whether ranks speak over NVLink: several of them on GPUs that a board joins."""
+    several = scenario.tensor_parallel * scenario.pipeline_parallel > 1
+    return several and accelerator is not None and (accelerator.interconnect or "").startswith("NVLink")
+
+
+def error_bytes(fraction: float, *, linked: bool) -> int:
+    """How far the pool may be off either way: the largest errors of the fitted constants on their receipts."""
+    context = sum(fitted.error_bytes for fitted in _context(linked))
+    return round(context * fraction) + calibration.SGLANG_LOADING.error_bytes
+
+
+def _context(linked: bool) -> tuple[calibration.Fitted, ...]:
+    return (calibration.SGLANG_CONTEXT, *((calibration.SGLANG_LINKS,) if linked else ()))
 
 
 def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from sizing.engines.sglang.choices import Choices, card_of, choose
 from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS, running_default
 from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.lines import Sizes, lines_of
-from sizing.engines.sglang.loading import Memory, drafts_itself, error_bytes, memory_of, weights_of
+from sizing.engines.sglang.loading import Memory, drafts_itself, error_bytes, is_linked, memory_of, weights_of
 from sizing.engines.sglang.refusals import check
 from sizing.engines.sglang.rules import release_of, rules_of
 from sizing.engines.sglang.settings import Settings
@@ -34,11 +34,11 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     context = min(scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT, LONGEST_CONTEXT)
     figure = accelerator.memory_for_budget if accelerator else None
     total = scenario.total_memory_bytes or (figure.bytes if figure else None)
-    memory = memory_of(scenario, total, choices.fraction, choices.settings, traits)
+    linked = is_linked(scenario, accelerator)
+    memory = memory_of(scenario, total, choices.fraction, choices.settings, traits, linked=linked)
     held = weights_of(scenario, spec)
     pools = [_pool(scenario, memory, sum(weights)) for weights in held]
     known = [pool for pool in pools if pool is not None]
-    choices = _with_requests(choices, spec, traits, known, context)
     stages = stages_of(spec, choices.settings)
     sizes = _sizes(stages, known, choices.settings, context) if known else None
     if sizes:
@@ -60,7 +60,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
             lines=lines_of(*stages[0], sizes, choices.settings, context) if sizes and sizes.full else (),
         ),
         grades=replace(grades_of(spec), runtime="calibrated"),
-        error_bytes=error_bytes(choices.fraction) if scenario.available_kv_bytes is None else 0,
+        error_bytes=error_bytes(choices.fraction, linked=linked) if scenario.available_kv_bytes is None else 0,
         notes=(*_notes(resolved, spec, sizes), *notes, *choices.notes, *_unknown(scenario, choices, traits)),
     )
 
@@ -82,18 +82,6 @@ def _rank(weights: tuple[int, int], stage: Stage, pool: int | None, scenario: Sc
         available=pool,
         usable=pool,
     )
-
-
-def _with_requests(choices: Choices, spec: ModelSpec, traits: Traits, budgets: list[int], context: int) -> Choices:
-    """DeepSeek-V4 pays its rings for max_running_requests, taken from what the budget would hold without them."""
-    settings = choices.settings
-    if not traits.compressed or settings.running is not None or not budgets:
-        return choices
-    tokens = min(
-        max(0, budget) * stage.pools.cell.denominator // stage.pools.cell.numerator
-        for (_, stage), budget in zip(stages_of(spec, settings), budgets, strict=True)
-    )
-    return replace(choices, settings=replace(settings, running=max(1, running_default(tokens, context))))
 
 
 def _sizes(stages: list[tuple[Sums, Stage]], budgets: list[int], settings: Settings, context: int) -> Sizes:
