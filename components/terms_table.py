@@ -65,7 +65,7 @@ def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> I
         f"{scenario.batch_size:,} requests, whatever their length",
     )
     yield Row("KV cache", "kv_bytes", grades.kv, load)
-    yield Row("Left in the budget", "free_bytes", "", "what the terms above leave")
+    yield Row("Left in the budget", "free_bytes", "", _left(report))
     yield Row(
         "Outside the budget",
         "outside_budget_bytes",
@@ -73,6 +73,12 @@ def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> I
         _budget(report),
     )
     yield _memory(report, accelerator)
+
+
+def _left(report: Report) -> str:
+    """Why the verdict may leave a little less unused."""
+    blocks = report.capacity.num_blocks is not None
+    return "what the terms above leave" + (", of which the pool takes whole blocks" if blocks else "")
 
 
 def _budget(report: Report) -> str:
