@@ -7,6 +7,8 @@ from typing import Any
 
 from components.choices import name_of, weights_label
 from sizing.engines.plan import EnginePlan
+from sizing.engines.vllm.loaded import TEXT_ONLY
+from sizing.engines.vllm.rules import release_of, rules_of
 from sizing.engines.words import OPTIONS, Option
 from sizing.formats import SAME
 from sizing.scenario import KvFormats, MediaLimits, Scenario, StateFormats
@@ -85,7 +87,8 @@ def _vllm(asked: Scenario, planned: EnginePlan) -> Flags:
     if isinstance(asked.state_dtype, StateFormats):
         yield "--mamba-cache-dtype", _long(asked.state_dtype.conv)
         yield "--mamba-ssm-cache-dtype", _long(asked.state_dtype.recurrent)
-    yield from _settings(_with_length(asked, planned))
+    yield from _settings(_with_length(asked, planned).model_copy(update={"media_limits": None}))
+    yield from _media_limits(asked.media_limits, planned.scenario.engine_version)
     if asked.available_kv_bytes is not None:
         yield "--kv-cache-memory-bytes", str(asked.available_kv_bytes)
     if asked.speculative:
@@ -96,6 +99,14 @@ def _vllm(asked: Scenario, planned: EnginePlan) -> Flags:
         yield ("--enable-lora",)
         yield "--max-loras", str(asked.lora.max_loras)
         yield "--max-lora-rank", str(asked.lora.rank)
+
+
+def _media_limits(limits: MediaLimits | None, release: str | None) -> Flags:
+    """For text alone releases have a flag that fits every model (vllm/config/multimodal.py)."""
+    if limits == TEXT_ONLY and rules_of(release_of(release)[1]).text_only_flag:
+        yield ("--language-model-only",)
+    elif limits is not None:
+        yield OPTIONS["vllm"]["media_limits"].flag, json.dumps(limits.model_dump(exclude_none=True))
 
 
 def _with_length(asked: Scenario, planned: EnginePlan) -> Scenario:
@@ -200,8 +211,6 @@ def _setting(field: str, option: Option, value: Any) -> Flags:
         words = (option.flag if value else option.off).split()
         if words:
             yield tuple(words)
-    elif isinstance(value, MediaLimits):
-        yield option.flag, json.dumps(value.model_dump(exclude_none=True))
     elif option.flag:
         yield option.flag, f"{value / 2**30:g}" if field == "cpu_offload_bytes" else str(value)
 

@@ -19,8 +19,8 @@ from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator, find_spec
 from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
-from sizing.engines.vllm.loaded import loaded_spec
-from sizing.engines.vllm.profile_run import TOWERS, activation_bytes
+from sizing.engines.vllm.loaded import loaded_spec, tower_kinds
+from sizing.engines.vllm.profile_run import activation_bytes
 from sizing.engines.vllm.resolving import Resolved, resolved_of
 from sizing.placement import PlacementError
 from sizing.receipts.receipt import Receipt, read_receipts
@@ -54,7 +54,7 @@ class Case:
 
     @property
     def encodes(self) -> bool:
-        return any(tensor.kind in TOWERS for tower in self.spec.towers for tensor in tower.tensors)
+        return bool(tower_kinds(loaded_spec(self.resolved.scenario, self.spec, self.resolved.rules)))
 
     @property
     def estimates_graphs(self) -> bool:
@@ -108,7 +108,7 @@ def case_of(receipt: Receipt, shapes: Mapping[str, ModelSpec]) -> Case | str:
         resolved = resolved_of(make_scenario(receipt.values), spec, accelerator)
     except (ScenarioError, PlacementError) as error:
         return error.message
-    return Case(receipt, loaded_spec(resolved.scenario, spec, resolved.rules), accelerator, resolved)
+    return Case(receipt, spec, accelerator, resolved)
 
 
 def complete(case: Case) -> bool:

@@ -42,8 +42,9 @@ def started(**values: Any) -> str:
         ),
         (
             {"media_limits": {"image": 0, "video": 0}, "pooling": True},
-            f"vllm serve {LLAMA} --limit-mm-per-prompt '" + '{"image": 0, "video": 0}' + "' --runner pooling",
+            f"vllm serve {LLAMA} --runner pooling --limit-mm-per-prompt '" + '{"image": 0, "video": 0}' + "'",
         ),
+        ({"media_limits": {"image": 0, "video": 0, "audio": 0}}, f"vllm serve {LLAMA} --language-model-only"),
         (
             {"lora": {"max_loras": 2, "rank": 16}, "weights": "fp16", "hybrid_kv_cache_manager": False},
             f"vllm serve {LLAMA} --dtype float16 --disable-hybrid-kv-cache-manager --enable-lora --max-loras 2 "

@@ -15,7 +15,14 @@ MIB = 2**20
 LARGE, SEGMENT, KEPT = 10 * MIB, 2 * MIB, MIB
 SMALLEST = 512
 # Projections that vLLM loads into one parameter.
-FUSED = (("q_proj.", "qkv"), ("k_proj.", "qkv"), ("v_proj.", "qkv"), ("gate_proj.", "gate_up"), ("up_proj.", "gate_up"))
+FUSED = (
+    ("q_proj.", "qkv"),
+    ("k_proj.", "qkv"),
+    ("v_proj.", "qkv"),
+    ("gate_proj.", "gate_up"),
+    ("up_proj.", "gate_up"),
+    *((f"in_proj_{part}.", "in_proj_qkvz") for part in "qkvz"),  # models/qwen3_5.py: packed_modules_mapping
+)
 
 
 def counted(size: int) -> int:

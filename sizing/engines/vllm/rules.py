@@ -24,7 +24,9 @@ class Rules:
     `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
     `fraction`: default gpu_memory_utilization. `plain_gib`: sizes are printed without trailing zeros (40.0 GiB).
-    `skips_towers`: encoders of inputs that are limited to none are not loaded.
+    `skips_towers`: encoders of inputs that are limited to none are not loaded, by `skips_all_towers` of every class.
+    `text_only_flag`: --language-model-only allows no media of any kind.
+    `long_mrope`: Qwen's rotary tables for images are four times as long, of every model that has them.
     """
 
     v0: bool
@@ -40,6 +42,9 @@ class Rules:
     fraction: float
     plain_gib: bool
     skips_towers: bool
+    skips_all_towers: bool
+    long_mrope: bool
+    text_only_flag: bool
 
 
 @lru_cache(maxsize=256)
@@ -63,6 +68,9 @@ def rules_of(version: Version) -> Rules:
         fraction=0.92 if since("0.21.0") else 0.90,  # unverified
         plain_gib=since("0.14.0"),  # 0.33 prints so; the change point is unverified
         skips_towers=since("0.10.1"),  # vllm-project/vllm pull 22299
+        skips_all_towers=since("0.15.0"),  # model_executor/models/interfaces.py: _mark_tower_model
+        text_only_flag=since("0.17.0"),  # config/multimodal.py
+        long_mrope=not since("0.32.0"),  # model_executor/layers/rotary_embedding/mrope.py: positions_factor
     )
 
 

@@ -24,11 +24,13 @@ def loading(model: str, **values: Any) -> float:
 
 
 def test_text_alone_leaves_the_vision_tower_out() -> None:
-    """Receipt v003: 64.69 GiB, of which our count lacks 0.1; the tower of 446,571,248 parameters is 0.83 GiB."""
+    """Receipt v003, release 0.19: 64.69 GiB; the tower of 446,571,248 parameters is 0.83 GiB."""
     both, text = sized("Qwen/Qwen3.6-35B-A3B"), sized("Qwen/Qwen3.6-35B-A3B", media_limits=TEXT)
     assert both.per_gpu.encoder_bytes == 2 * 446_571_248
     assert text.per_gpu.encoder_bytes == 0
-    assert loading("Qwen/Qwen3.6-35B-A3B", media_limits=TEXT) == pytest.approx(64.69, rel=0.002)
+    assert loading("Qwen/Qwen3.6-35B-A3B", engine_version="0.19.0", media_limits=TEXT) == pytest.approx(
+        64.69, abs=0.005
+    )
     assert text.per_gpu.activation_bytes < both.per_gpu.activation_bytes
     assert any("does not load the vision encoder" in note for note in text.notes)
 
@@ -57,14 +59,17 @@ def test_towers_stay_out_one_by_one() -> None:
     assert sizes[3] == 0 < min(sizes[1:3])
 
 
-def test_old_releases_load_towers_anyway() -> None:
-    """vllm-project/vllm pull 22299, first in 0.10.1."""
-    old, new = (
-        sized("Qwen/Qwen2.5-VL-7B-Instruct", engine_version=release, media_limits=TEXT)
-        for release in ("0.10.0", "0.10.1")
-    )
+@pytest.mark.parametrize(
+    ("model", "last", "first"),
+    [
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "0.10.0", "0.10.1"),  # vllm-project/vllm pull 22299
+        ("google/gemma-3-27b-it", "0.14.1", "0.16.0"),  # _mark_tower_model in models/interfaces.py
+    ],
+)
+def test_old_releases_load_towers_anyway(model: str, last: str, first: str) -> None:
+    old, new = (sized(model, engine_version=release, media_limits=TEXT) for release in (last, first))
     assert old.per_gpu.encoder_bytes > new.per_gpu.encoder_bytes == 0
-    assert any("loads encoders whatever" in note for note in old.notes)
+    assert any("loads the encoders of this model whatever" in note for note in old.notes)
 
 
 @pytest.mark.parametrize("release", ["0.12.0", "0.22.0"])
@@ -102,3 +107,34 @@ def test_other_engines_refuse(engine: str, values: dict[str, Any]) -> None:
     with pytest.raises(ScenarioError) as caught:
         ENGINES[engine].plan(scenario, find_spec(scenario.model), None)
     assert caught.value.field in values
+
+
+def test_text_alone_and_pooling_together() -> None:
+    """Receipt v226: Qwen3-VL-Embedding-2B on 0.11.0, without images and videos, 3.4554 GiB."""
+    limits = {"image": 0, "video": 0}
+    settings = {"engine_version": "0.11.0", "pooling": True, "media_limits": limits}
+    assert loading("Qwen/Qwen3-VL-2B-Instruct", **settings) == pytest.approx(3.4554, abs=0.0002)
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "printed", "digit"),
+    [
+        ("Qwen/Qwen3-VL-30B-A3B-Instruct", {"engine_version": "0.12.0", "tensor_parallel": 2}, 29.3114, 0.02),  # v147
+        ("Qwen/Qwen3.5-9B", {"engine_version": "0.19.0", "tensor_parallel": 4}, 4.52, 0.005),  # v176
+        ("Qwen/Qwen3.5-27B", {"engine_version": "0.19.0", "tensor_parallel": 4}, 13.01, 0.005),  # v175
+    ],
+)
+def test_rotary_tables_for_images_were_longer(model: str, settings: Any, printed: float, digit: float) -> None:
+    """Four times the positions until 0.31 (model_executor/layers/rotary_embedding/mrope.py)."""
+    assert loading(model, **settings) == pytest.approx(printed, abs=digit)
+    newer = settings | {"engine_version": "0.32.0"}
+    assert loading(model, **newer) < loading(model, **settings) - 0.09
+
+
+def test_kimi_takes_chunks_of_images_and_videos() -> None:
+    """vllm/model_executor/models/kimi_k25.py: its one kind of input is named by no limit but all of them."""
+    sizes = [
+        sized("moonshotai/Kimi-K2.6", tensor_parallel=8, media_limits=limits).per_gpu.encoder_bytes
+        for limits in ({"image": 0, "video": 0}, TEXT)
+    ]
+    assert sizes[1] == 0 < sizes[0]
