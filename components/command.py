@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from components.format import listed
 from components.url_state import ARRIVAL, DEFAULTS, FIELDS
 
 
@@ -21,4 +22,6 @@ def command(values: Mapping[str, Any]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         return json.dumps(dict(value))
+    if isinstance(value, list | tuple):
+        return listed(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,16 +1,17 @@
 """The engine's own settings, in its own words; what it would choose by itself stands in the empty fields."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
 from components.form import Form, seeded
+from components.format import listed
 from components.scenario_state import WIDGET, Held, moved
 from components.solve import solve
 from sizing.engines import ENGINES
 from sizing.engines.words import ENGINE_FIELDS, OPTIONS, Option
-from sizing.scenario import LONGEST_CONTEXT, Scenario
+from sizing.scenario import LONGEST_CONTEXT, Scenario, SplitMode
 
 FRACTIONS = ("memory_fraction", "swa_full_tokens_ratio")
 SIZES = ("cpu_offload_bytes",)
@@ -22,7 +23,10 @@ SWITCHES = (
     "flash_attention",
     "swa_full",
     "pooling",
+    "kv_offload",
 )
+CHOICES = {"split_mode": get_args(SplitMode)}
+NONE_TOO = ("gpu_layers", "cpu_moe_layers")  # settings of which 0 is one
 DRAFTS: Mapping[str, Sequence[str]] = {
     "vllm": ("mtp", "eagle", "eagle3", "ngram"),
     "sglang": ("nextn", "eagle", "eagle3", "ngram"),
@@ -63,8 +67,12 @@ def _control(form: Form, name: str, option: Option, own: Any) -> None:
         form.size(name, option.word)
     elif name == "media_limits":
         _media_limits(form, option.word)
+    elif name in CHOICES:
+        _choice(form, name, option.word, own)
+    elif name == "tensor_split":
+        _shares(form, name, option.word)
     else:
-        least = 0 if name == "gpu_layers" else 1
+        least = 0 if name in NONE_TOO else 1
         form.whole(name, option.word, least=least, most=LONGEST_CONTEXT, placeholder=_shown(own))
 
 
@@ -124,6 +132,24 @@ def _chosen_limits(held: Mapping[str, Any]) -> dict[str, int | None]:
                 label, min_value=0, max_value=999, step=1, value=None, key=key, on_change=moved
             )
     return chosen
+
+
+def _choice(form: Form, name: str, label: str, own: Any) -> None:
+    usual = "Default" if own is None else f"Default: {own}"
+    labels = {DEFAULT: usual} | {word: word for word in CHOICES[name]}
+    held = form.held.values.get(name) or DEFAULT
+    value = form.choose(name, label, list(labels), held, format_func=lambda word: labels.get(word, word))
+    form.put(name, None if value == DEFAULT else value)
+    form.slot(name)
+
+
+def _shares(form: Form, name: str, label: str) -> None:
+    """Numbers with commas between, one for each GPU."""
+    held = form.held.values.get(name)
+    seeded(name, listed(held) if isinstance(held, Sequence) and not isinstance(held, str) else held or "")
+    text = st.text_input(label, key=WIDGET + name, on_change=moved, placeholder="such as 3,1")
+    form.put(name, text.strip() or None)
+    form.slot(name)
 
 
 def _draft(form: Form, methods: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Numbers as people read them: bytes, tokens, shares. Bytes stay whole until they get here."""
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal
 
@@ -110,3 +111,8 @@ def size_entry(size: int) -> str:
         if size and size % BYTES_IN[name] == 0:
             return f"{size // BYTES_IN[name]} {name}"
     return f"{size:,} B"
+
+
+def listed(numbers: Iterable[float]) -> str:
+    """3,1 — with commas between, and without the point of whole numbers; they read back the same."""
+    return ",".join(str(int(number)) if number == int(number) else str(number) for number in numbers)

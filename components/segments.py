@@ -54,14 +54,18 @@ def bar_of(planned: EnginePlan) -> Bar:
 
 
 def bars_of(planned: EnginePlan) -> list[Bar]:
-    """One bar for all GPUs where they hold the same, else one for each run of equal pipeline stages."""
+    """One bar for all GPUs where they hold the same, else one for each run of equal pipeline stages.
+
+    llama.cpp knows no stages of several GPUs.
+    """
     runs = [list(run) for _, run in groupby((_bar(rank, planned) for rank in planned.ranks), key=lambda bar: bar)]
     if len(runs) == 1:
         return runs[0][:1]
+    word = "GPU" if planned.scenario.engine == "llama.cpp" else "Stage"
     ends = list(accumulate(len(run) for run in runs))
     starts = [end - len(run) + 1 for end, run in zip(ends, runs, strict=True)]
     return [
-        replace(run[0], name=f"Stage {first}" if first == last else f"Stages {first} to {last}")
+        replace(run[0], name=f"{word} {first}" if first == last else f"{word}s {first} to {last}")
         for run, first, last in zip(runs, starts, ends, strict=True)
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from components.choices import name_of, weights_label
+from components.format import listed
 from sizing.engines.plan import EnginePlan
 from sizing.engines.vllm.loaded import TEXT_ONLY
 from sizing.engines.vllm.rules import release_of, rules_of
@@ -212,7 +213,13 @@ def _setting(field: str, option: Option, value: Any) -> Flags:
         if words:
             yield tuple(words)
     elif option.flag:
-        yield option.flag, f"{value / 2**30:g}" if field == "cpu_offload_bytes" else str(value)
+        yield option.flag, _text(field, value)
+
+
+def _text(field: str, value: Any) -> str:
+    if field == "tensor_split":
+        return listed(value)
+    return f"{value / 2**30:g}" if field == "cpu_offload_bytes" else str(value)
 
 
 def _long(name: Any) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from components.format import listed
 from hardware_catalog import UnknownAccelerator, get_accelerator
 from sizing.cache_formats import KNOWN
 from sizing.formats import SAME
@@ -92,9 +93,11 @@ def _nested(query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """None is empty; true and false in lower case; floats so that they read back the same."""
+    """None is empty; true and false in lower case; floats so that they read back the same; commas between many."""
     if value is None:
         return ""
+    if isinstance(value, list | tuple):
+        return listed(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

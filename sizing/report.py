@@ -49,6 +49,18 @@ class Footprint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Bytes that one replica leaves in host memory: weights, and the cache of context_length × its share of batch_size.
+
+    The size of host memory is not known, so that it limits nothing.
+    """
+
+    weights_bytes: int
+    kv_bytes: int = 0
+    state_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheReport:
     """Cache of context_length × batch_size: the logical minimum of one copy, and what the engine's ranks reserve."""
 
@@ -165,7 +177,7 @@ class Grades:
 class Report:
     """All of the above for one Scenario, which is carried with every default resolved.
 
-    `differences` add up to reserved − logical bytes of the cache.
+    `differences` add up to reserved − logical bytes of the cache. `host`: None where the engine leaves nothing there.
     """
 
     scenario: Scenario
@@ -181,6 +193,7 @@ class Report:
     notes: tuple[str, ...]
     differences: tuple[Difference, ...] = ()
     mixed: MixedLoad | None = None
+    host: Host | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, in DESIGN.md's order."""
@@ -199,6 +212,7 @@ class Report:
             "notes": list(self.notes),
             "differences": [asdict(each) for each in self.differences],
             "mixed": asdict(self.mixed) if self.mixed else None,
+            "host": asdict(self.host) if self.host else None,
         }
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from sizing.placement import Placement
 
@@ -23,6 +23,28 @@ IdOrPath = Annotated[str, Field(min_length=1, max_length=4096)]
 GpuLayers = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
+SplitMode = Literal["layer", "row", "none", "tensor"]
+MOST_DEVICES = 16  # that llama.cpp knows (GGML_CUDA_MAX_DEVICES)
+DeviceShare = Annotated[float, Field(ge=0, le=2**50, allow_inf_nan=False, strict=True)]
+
+
+def _listed(value: Any) -> Any:
+    """A text of numbers with commas between, and a number alone, as a list; anything else as it is."""
+    if isinstance(value, str):
+        return [_number(part) for part in value.split(",", MOST_DEVICES)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+DeviceShares = Annotated[
+    tuple[DeviceShare, ...], BeforeValidator(_listed), Field(min_length=1, max_length=MOST_DEVICES)
+]
 
 
 class ScenarioError(ValueError):
@@ -82,9 +104,11 @@ class Scenario(_Part):
     """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means.
 
     Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs;
-    `cpu_offload_bytes`, vLLM's --cpu-offload-gb, bytes of weights that each GPU leaves in host memory;
-    `media_limits`, vLLM's --limit-mm-per-prompt, where a kind of input at 0 leaves its encoder out; and `pooling`,
-    vLLM's --runner pooling: hidden states are returned, as embeddings are, and there is no output head.
+    `cpu_moe_layers`, its --n-cpu-moe, the first layers whose experts stay in host memory; `split_mode`, `tensor_split`
+    and `kv_offload`, its options of these names; `cpu_offload_bytes`, vLLM's --cpu-offload-gb, bytes of weights that
+    each GPU leaves in host memory; `media_limits`, vLLM's --limit-mm-per-prompt, where a kind of input at 0 leaves its
+    encoder out; and `pooling`, vLLM's --runner pooling: hidden states are returned, as embeddings are, and there is no
+    output head.
     """
 
     scenario_version: Literal[1] = 1
@@ -121,6 +145,10 @@ class Scenario(_Part):
     flash_attention: Flag | None = None
     swa_full: Flag | None = None
     gpu_layers: GpuLayers | None = None
+    cpu_moe_layers: GpuLayers | None = None
+    split_mode: SplitMode | None = None
+    tensor_split: DeviceShares | None = None
+    kv_offload: Flag | None = None
     cpu_offload_bytes: Size | None = None
     media_limits: MediaLimits | None = None
     pooling: Flag | None = None
@@ -185,6 +213,7 @@ OBJECTS = {
     "kv_dtype": 'A format is needed, or {"k": …, "v": …} with one for each.',
     "state_dtype": '"auto" is needed, or {"conv": …, "recurrent": …} with a format for each.',
     "speculative": 'Null is needed, or {"method": …, "tokens": …, "model": …}.',
+    "tensor_split": "Numbers from 0 on are needed, one for each GPU, with commas between: 3,1.",
     "lora": 'Null is needed, or {"max_loras": …, "rank": …}.',
     "media_limits": 'Null is needed, or {"image": …, "video": …, "audio": …}, each a number or null.',
 }

@@ -59,6 +59,7 @@ def report_of(planned: EnginePlan) -> Report:
         notes=tuple(dict.fromkeys([*planned.notes, *_capacity_notes(capacity)])),
         differences=differences(planned, replica_batches(scenario)),
         mixed=mixed_load(planned),
+        host=planned.host,
     )
 
 

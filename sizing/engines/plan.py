@@ -9,7 +9,7 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.arrays import Tokens
 from sizing.cache import CacheCost
-from sizing.report import Grades, Log
+from sizing.report import Grades, Host, Log
 from sizing.scenario import KvFormats, Scenario
 
 
@@ -105,6 +105,7 @@ class EnginePlan:
     `needed_kv_bytes` is what one sequence of max_model_len needs on the fullest rank, as the engine checks it.
     `error_bytes`: how far what is left for the cache on a GPU may be off either way, because terms beside it are
     estimates; 0 where none is counted or the pool is given.
+    `host` is what one replica leaves in host memory.
     `asked_kv` is the kv_dtype before it was resolved; None where the plan was made without `sizing.size.plan`.
     """
 
@@ -119,6 +120,7 @@ class EnginePlan:
     grades: Grades = field(default_factory=Grades)
     notes: tuple[str, ...] = ()
     error_bytes: int = 0
+    host: Host | None = None
     asked_kv: str | KvFormats | None = None
 
     @cached_property

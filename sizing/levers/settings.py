@@ -11,6 +11,7 @@ from model_catalog.tensors import TensorClass
 from sizing.engines.words import OPTIONS, word_of
 from sizing.levers.step import Lever, Step
 from sizing.scenario import Scenario
+from sizing.weights.linears import has_expert, has_experts
 
 SMALLEST_BATCH = {"max_num_batched_tokens": 1024, "chunked_prefill_size": 1024, "ubatch_size": 64}
 FEWEST_REQUESTS = 32
@@ -23,7 +24,13 @@ def setting_levers(asked: Scenario, resolved: Scenario, spec: ModelSpec, *, shor
     """From where the resolved scenario stands; `asked` is what was set."""
     known = OPTIONS[asked.engine]
     fields = [steps for name, steps in _field_steps(asked, resolved, short) if name in known]
-    for steps in (*fields, _replicas(asked, spec), _shared_tokens(asked, spec), _text_only(asked, spec)):
+    for steps in (
+        *fields,
+        _experts_on_host(resolved, spec, short),
+        _replicas(asked, spec),
+        _shared_tokens(asked, spec),
+        _text_only(asked, spec),
+    ):
         if steps:
             yield Lever("setting", steps)
 
@@ -45,6 +52,18 @@ def _field_steps(asked: Scenario, resolved: Scenario, short: bool) -> Iterator[t
     yield "prefix_caching", _prefix(resolved)
     layers = resolved.gpu_layers or 0 if short else 0
     yield "gpu_layers", [_step(resolved, "gpu_layers", fewer) for fewer in range(layers - 1, -1, -1)]
+
+
+def _experts_on_host(resolved: Scenario, spec: ModelSpec, short: bool) -> list[Step]:
+    """Layer by layer from the first one that has experts, as --n-cpu-moe counts; for loads that do not fit."""
+    if not short or resolved.engine != "llama.cpp" or not has_experts(spec):
+        return []
+    now = resolved.cpu_moe_layers or 0
+    first = next(index for index, layer in enumerate(spec.each_layer()) if has_expert(layer))
+    return [
+        Step(f"Experts of {count:,} layer{'s' if count > 1 else ''} in host memory", {"cpu_moe_layers": count})
+        for count in range(max(now, first) + 1, spec.num_layers + 1)
+    ]
 
 
 def fraction_steps(resolved: Scenario, most: int = LARGEST_FRACTION) -> list[Step]:

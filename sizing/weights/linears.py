@@ -1,6 +1,6 @@
 """Which tensors a precision packs: the linear layers between the embeddings and the output head."""
 
-from model_catalog.spec import ModelSpec
+from model_catalog.spec import Layer, ModelSpec
 from model_catalog.tensors import Shard, Tensor, TensorClass
 
 LINEAR = frozenset(
@@ -50,7 +50,11 @@ def is_expert(tensor: Tensor) -> bool:
 
 
 def has_experts(spec: ModelSpec) -> bool:
-    return any(tensor.kind is TensorClass.EXPERT for run in spec.layers for tensor in run.layer.tensors)
+    return any(has_expert(run.layer) for run in spec.layers)
+
+
+def has_expert(layer: Layer) -> bool:
+    return any(tensor.kind is TensorClass.EXPERT for tensor in layer.tensors)
 
 
 def is_down(tensor: Tensor) -> bool:

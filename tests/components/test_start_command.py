@@ -66,6 +66,17 @@ def started(**values: Any) -> str:
             "--cache-type-v q8_0 --n-gpu-layers 20 --flash-attn on",
         ),
         (
+            {
+                "engine": "llama.cpp",
+                "weights": "q8_0",
+                "tensor_parallel": 2,
+                "tensor_split": "3,1.5",
+                "kv_offload": False,
+            },
+            "llama-server --model Llama-3.1-8B-Instruct-Q8_0.gguf --ctx-size 32768 --parallel 4 --tensor-split 3,1.5 "
+            "--no-kv-offload",
+        ),
+        (
             {"engine": "tensorrt-llm", "tensor_parallel": 2, "max_num_seqs": 64, "memory_fraction": 0.8},
             f"trtllm-serve {LLAMA} --tp_size 2 --kv_cache_free_gpu_memory_fraction 0.8 --max_batch_size 64",
         ),

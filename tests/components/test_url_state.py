@@ -59,6 +59,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     | st.fixed_dictionaries({kind: st.none() | st.integers(0, 99) for kind in ("image", "video", "audio")}),
     "pooling": flags,
     "gpu_layers": st.none() | st.integers(0, 4096),
+    "cpu_moe_layers": st.none() | st.integers(0, 4096),
+    "split_mode": st.sampled_from([None, "layer", "row", "none", "tensor"]),
+    "tensor_split": st.none() | st.lists(st.floats(0, 2**50), min_size=1, max_size=16).map(tuple),
+    "kv_offload": flags,
     "available_kv_bytes": st.none() | st.integers(0, LARGEST_MEMORY),
 }
 

@@ -1,5 +1,7 @@
 """Plan with each engine: its settings, its remedies, its command, all through Streamlit's own test runner."""
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -78,6 +80,27 @@ def test_a_model_with_encoders_can_be_served_for_text_alone() -> None:
     ran(app.number_input(key="form_media_image").set_value(4))
     assert query(app, "media_limits.image") == "4"
     assert int(figures(app)["Max requests"].replace(",", "")) == before
+
+
+def test_shares_of_unequal_gpus_and_how_they_are_split() -> None:
+    """Llama 3.1 8B's 33 layers with the output over two GPUs by 3,1: 25 and 8, each in a bar of its own."""
+    app = with_settings(engine="llama.cpp", tensor_parallel=2, weights="q8_0", engine_version="2026-01-10")
+    ran(app.text_input(key="form_tensor_split").set_value("3,1"))
+    assert query(app, "tensor_split") == "3,1"
+    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [note["text"] for note in chart["layout"]["annotations"]][:2] == ["GPU 1", "GPU 2"]
+    ran(app.selectbox(key="form_split_mode").set_value("row"))
+    assert query(app, "split_mode") == "row"
+    assert "Matrices are split by rows over the 2 GPUs" in said(app)
+    ran(app.text_input(key="form_tensor_split").set_value("3"))
+    assert "1 share for 2 GPUs; one for each is needed." in said(app)
+
+
+def test_experts_in_host_memory_and_what_it_holds() -> None:
+    app = with_settings(engine="llama.cpp", model="Qwen/Qwen3-30B-A3B", weights="q4_k_m", batch_size=1)
+    ran(app.number_input(key="form_cpu_moe_layers").set_value(48))
+    assert query(app, "cpu_moe_layers") == "48"
+    assert "Host memory holds" in said(app)
 
 
 def test_drafts_and_adapters() -> None:

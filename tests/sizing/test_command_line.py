@@ -25,6 +25,7 @@ REPORT_FIELDS = {
     "notes",
     "differences",
     "mixed",
+    "host",
 }
 
 

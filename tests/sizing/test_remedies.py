@@ -134,6 +134,18 @@ def test_the_smallest_step_that_suffices_is_chosen() -> None:
     assert (room(planned_of(llama | {"gpu_layers": layers + 1})) or 0) < 0
 
 
+def test_the_fewest_experts_that_have_to_stay_in_host_memory() -> None:
+    """gpt-oss-120b on 48 GB: one layer's less does not do. Without experts there is no such step."""
+    short = {"engine": "llama.cpp", "accelerator": "rtx-6000-ada", "context_length": 8192}
+    remedy = by_field(short | {"model": "openai/gpt-oss-120b"})["cpu_moe_layers"]
+    layers = remedy.values["cpu_moe_layers"]
+    assert remedy.fits
+    assert remedy.change == f"Experts of {layers} layers in host memory"
+    fewer = short | {"model": "openai/gpt-oss-120b", "cpu_moe_layers": layers - 1}
+    assert (room(planned_of(fewer)) or 0) < 0
+    assert "cpu_moe_layers" not in by_field(short | {"model": "meta-llama/Llama-3.3-70B-Instruct"})
+
+
 def test_fewer_requests_and_shorter_ones_are_the_most_that_fits() -> None:
     load = {"model": GEMMA, "engine": "minimum", "accelerator": "h100-sxm5-80gb", "context_length": 32_768}
     short = load | {"batch_size": 16}

@@ -98,25 +98,32 @@ class Layout:
     widths: Widths
 
 
-Key = tuple[int, LayerRules, tuple[Share, ...], Share, int]
+Key = tuple[int, LayerRules, tuple[Share, ...], Share, int, bool]
 _KEPT: OrderedDict[Key, tuple[ModelSpec, Layout]] = OrderedDict()
 
 
-def layout_of(spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: Share, drafts: int) -> Layout:
-    """`drafts` layers of multi-token prediction are on the device with the output. Kept by the spec's identity."""
-    key = (id(spec), by, devices, host, drafts)
+def layout_of(
+    spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: Share, drafts: int, offloaded: bool = True
+) -> Layout:
+    """`drafts` layers of multi-token prediction are on the device with the output. Kept by the spec's identity.
+
+    `offloaded`: caches are where their layers are; else all are on the host (--no-kv-offload).
+    """
+    key = (id(spec), by, devices, host, drafts, offloaded)
     kept = _KEPT.get(key)
     if kept is not None and kept[0] is spec:
         _KEPT.move_to_end(key)
         return kept[1]
-    layout = _layout(spec, by, devices, host, drafts)
+    layout = _layout(spec, by, devices, host, drafts, offloaded)
     _KEPT[key] = (spec, layout)
     if len(_KEPT) > MOST_KEPT:
         _KEPT.popitem(last=False)
     return layout
 
 
-def _layout(spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: Share, drafts: int) -> Layout:
+def _layout(
+    spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: Share, drafts: int, offloaded: bool
+) -> Layout:
     known = {id(run.layer): _caches(run.layer, by) for run in spec.layers}
     layers = [known[id(layer)] for layer in spec.each_layer()]
     draft = _draft(spec, drafts)
@@ -128,6 +135,8 @@ def _layout(spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: S
     whole = of(Share(0, len(layers), True))
     windows = {rows.law for rows in whole.rows if rows.law.kind in ("window", "raw")}
     widths = widths_of(spec, tuple(sorted(windows, key=lambda law: law.size)))
+    if not offloaded:
+        return Layout((caches_of((), ()),) * len(devices), whole, whole, widths)
     return Layout(tuple(of(share) for share in devices), of(host), whole, widths)
 
 

@@ -36,16 +36,18 @@ class Widths:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Bytes of the compute buffer of a device; with `output` it computes the logits."""
+    """Bytes of the compute buffer of a device; with `output` it computes the logits, with `attention` attention."""
 
     widths: Widths
     server: Server
     output: bool
+    attention: bool = True
 
     def bytes(self, tokens: Tokens, sequences: Tokens) -> Tokens:
         """`sequences` of `tokens` tokens; numbers or arrays."""
         batch = smaller(self.server.context(tokens, sequences), self.server.ubatch)
-        return self._masks(tokens, sequences, batch) + self._peak(tokens, sequences, batch)
+        peak = self._peak(tokens, sequences, batch)
+        return peak + self._masks(tokens, sequences, batch) if self.attention else peak
 
     def _masks(self, tokens: Tokens, sequences: Tokens, batch: Tokens) -> Tokens:
         cells = self.server.cells(FULL, tokens, sequences)
@@ -56,7 +58,7 @@ class Compute:
     def _peak(self, tokens: Tokens, sequences: Tokens, batch: Tokens) -> Tokens:
         widths = self.widths
         peak = (3 * widths.feed_forward + 4 * widths.hidden) * batch * FLOAT
-        if not self.server.flash:
+        if self.attention and not self.server.flash:
             scores = widths.heads * self.server.cells(FULL, tokens, sequences)
             peak = larger(peak, (scores + 2 * (widths.queries + widths.hidden)) * batch * FLOAT)
         if not self.output:

@@ -14,7 +14,7 @@ from sizing.engines.llama_cpp.split import Share
 from sizing.engines.plan import EnginePlan, Printed, RankPlan, pools_of, room_in
 from sizing.grading import grades_of
 from sizing.memory import Memory
-from sizing.report import Log
+from sizing.report import Host, Log
 from sizing.scenario import Scenario
 
 FITTING = "Where a model does not fit, builds since December 2025 leave layers on the host unless -ngl is set."
@@ -23,9 +23,9 @@ MARGIN = 2**30  # --fit-target: what is left free on each device
 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
-    resolved = resolved_of(scenario, spec)
+    resolved = resolved_of(scenario, spec, accelerator)
     memory = _memory(resolved.scenario, accelerator)
-    ranks = _ranks(resolved, memory)
+    ranks, host = _ranks(resolved, memory), _host(resolved)
     longest = resolved.scenario.max_model_len or 1
     leaves_layers = resolved.rules.when >= FIT and scenario.gpu_layers is None and not _fit(resolved, ranks)
     return EnginePlan(
@@ -38,8 +38,9 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         printed=_printed(resolved, ranks, longest),
         log=_log(resolved, spec, ranks, accelerator),
         grades=grades_of(spec, activation="calibrated", graphs="exact"),
-        notes=(*resolved.notes, *memory.notes, *([FITTING] if leaves_layers else [])),
+        notes=(*resolved.notes, *_host_notes(resolved, host), *memory.notes, *([FITTING] if leaves_layers else [])),
         error_bytes=LLAMA_CPP_COMPUTE_ERROR if scenario.available_kv_bytes is None else 0,
+        host=host,
     )
 
 
@@ -61,7 +62,7 @@ def _ranks(resolved: Resolved, memory: Memory) -> tuple[RankPlan, ...]:
 
 def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankPlan:
     """`usable` is all beside the weights: the compute buffer grows with the context, so a load needs it as well."""
-    held, compute = resolved.held, Compute(resolved.layout.widths, resolved.server, share.output)
+    held, compute = resolved.held, _compute(resolved, share.output)
     draft = held.draft if share.output and resolved.drafts else 0
     encoder = held.encoder if index == 0 else 0
     activation = int(compute.bytes(resolved.tokens, resolved.sequences))
@@ -79,6 +80,36 @@ def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankP
         available=left if given is None else given,
         usable=room if given is None else given,
     )
+
+
+def _compute(resolved: Resolved, output: bool) -> Compute:
+    return Compute(resolved.layout.widths, resolved.server, output, attention=bool(resolved.scenario.kv_offload))
+
+
+def _host(resolved: Resolved) -> Host:
+    """The input embedding in any case; layers, experts and caches by -ngl, --n-cpu-moe and --no-kv-offload."""
+    cache = DeviceCache(resolved.layout.host, resolved.server, resolved.copies, None)
+    load = resolved.tokens, resolved.sequences
+    drafted = resolved.held.draft_host if resolved.drafts else 0
+    return Host(
+        weights_bytes=resolved.held.host + drafted,
+        kv_bytes=int(cache.kv(*load)),
+        state_bytes=int(cache.state(*load)),
+    )
+
+
+def _host_notes(resolved: Resolved, host: Host) -> list[str]:
+    """Where more is left on the host than the input embedding."""
+    scenario = resolved.scenario
+    if (scenario.gpu_layers or 0) > resolved.layers and not scenario.cpu_moe_layers and scenario.kv_offload:
+        return []
+    cache = host.kv_bytes + host.state_bytes
+    beside = f" and {_sized(cache)} of cache" if cache else ""
+    return [f"Host memory holds {_sized(host.weights_bytes)} of weights{beside}."]
+
+
+def _sized(size: int) -> str:
+    return f"{size / 2**30:.2f} GiB ({size / 1e9:.2f} GB)"
 
 
 def _fit(resolved: Resolved, ranks: tuple[RankPlan, ...]) -> bool:
@@ -114,7 +145,7 @@ def _log(resolved: Resolved, spec: ModelSpec, ranks: tuple[RankPlan, ...], accel
     names = device_names(accelerator.vendor if accelerator else None, len(ranks))
     started = Started(
         server=resolved.server,
-        whole=resolved.layout.whole,
+        layout=resolved.layout,
         key=resolved.types[0],
         value=resolved.types[1],
         copies=resolved.copies,
@@ -123,8 +154,8 @@ def _log(resolved: Resolved, spec: ModelSpec, ranks: tuple[RankPlan, ...], accel
         sequences=resolved.sequences,
     )
     lines = (
-        *model_lines(resolved.rules, names, held.devices, held.host),
-        *cache_lines(started),
+        *model_lines(resolved.rules, names, held),
+        *cache_lines(started, names),
         *compute_lines(resolved.rules, names, [rank.activation for rank in ranks], _host_inputs(resolved, ranks)),
     )
     return Log(model_loading_bytes=held.devices[0], lines=lines)

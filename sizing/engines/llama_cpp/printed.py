@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from sizing.engines.llama_cpp.cache import Caches
+from sizing.engines.llama_cpp.cache import Layout
 from sizing.engines.llama_cpp.cells import Server
 from sizing.engines.llama_cpp.layers import Rows
 from sizing.engines.llama_cpp.rules import ROLLBACK, Rules
+from sizing.engines.llama_cpp.weights import Held
 
 MIB = 2**20
 NAMES = {"fp16": "f16", "fp32": "f32"}
@@ -28,7 +29,7 @@ class Started:
     """A server with its load: `sequences` of `tokens` tokens. `key` and `value` are cache types."""
 
     server: Server
-    whole: Caches
+    layout: Layout
     key: str
     value: str
     copies: int
@@ -46,11 +47,16 @@ def device_names(vendor: str | None, count: int) -> list[str]:
     return [f"{stem}{number}" for number in range(count)]
 
 
-def model_lines(rules: Rules, names: list[str], devices: tuple[int, ...], host: int) -> Iterator[str]:
+def model_lines(rules: Rules, names: list[str], held: Held) -> Iterator[str]:
+    """Of the file, all is mapped from the first tensor to the last that stays on the host (llama-model-loader.cpp).
+
+    Where matrices are split by rows, a line for each GPU has those of its layers, on whichever GPUs their rows are.
+    """
     modern = rules.when >= NEW_LOADER and rules.wording != "fork"
     start, kind = ("load_tensors", " model") if modern else ("llm_load_tensors", "")
-    host_name = "CPU_Mapped" if modern else "CPU"
-    for name, size in ((host_name, host), *zip(names, devices, strict=True)):
+    split = [(f"{name}_Split", size) for name, size in zip(names, held.cut, strict=True)]
+    own = zip(names, held.own, strict=True)
+    for name, size in (("CPU_Mapped" if modern else "CPU", held.mapped), *split, *own):
         if size:
             yield f"{start}: {name:>12}{kind} buffer size = {size / MIB:8.2f} MiB"
 
@@ -75,15 +81,32 @@ def _cache(rules: Rules) -> str:
     return _context(rules) if rules.wording == "fork" or rules.when < NEW_CACHE else "llama_kv_cache_unified"
 
 
-def cache_lines(started: Started) -> Iterator[str]:
+def cache_lines(started: Started, names: list[str]) -> Iterator[str]:
+    """Each cache with its buffers; builds without window caches have one cache."""
+    rows = started.layout.whole.rows
     if started.rules.wording in ("self", "fork"):
-        if started.whole.rows:
+        if rows:
+            yield from _buffer_lines(started, names, set(rows))
             yield _self_line(started)
     else:
-        for rows in started.whole.rows:
-            yield _size_line(started, rows)
-    if started.whole.state.conv + started.whole.state.recurrent:
+        for each in rows:
+            yield from _buffer_lines(started, names, {each})
+            yield _size_line(started, each)
+    if started.layout.whole.state.conv + started.layout.whole.state.recurrent:
         yield _state_line(started)
+
+
+def _buffer_lines(started: Started, names: list[str], caches: set[Rows]) -> Iterator[str]:
+    """What the host and each device hold of some caches."""
+    kinds = {(rows.law, rows.role) for rows in caches}
+    start = _cache(started.rules) if started.rules.when >= NEW_CACHE else "llama_kv_cache_init"
+    name = start.removesuffix("_unified") if started.rules.when >= WITHOUT_UNIFIED else start
+    host = "CPU" if started.rules.layers_with_rows else names[0].rstrip("0") + "_Host"
+    for device, held in ((host, started.layout.host), *zip(names, started.layout.devices, strict=True)):
+        rows = [each for each in held.rows if (each.law, each.role) in kinds]
+        total = sum(sum(sizes(started.server, each, started.tokens, started.sequences)) for each in rows)
+        if total:
+            yield f"{name}: {device:>10} KV buffer size = {total / MIB:8.2f} MiB"
 
 
 def sizes(server: Server, rows: Rows, tokens: int, sequences: int) -> tuple[int, int]:
@@ -93,7 +116,7 @@ def sizes(server: Server, rows: Rows, tokens: int, sequences: int) -> tuple[int,
 
 
 def _self_line(started: Started) -> str:
-    each = [sizes(started.server, rows, started.tokens, started.sequences) for rows in started.whole.rows]
+    each = [sizes(started.server, rows, started.tokens, started.sequences) for rows in started.layout.whole.rows]
     keys, values = sum(key for key, _ in each), sum(value for _, value in each)
     start = f"{_cache(started.rules)}: KV self size  = {(keys + values) / MIB:7.2f} MiB, "
     if started.rules.wording == "fork" and started.rules.latent in ("latent", "transposed"):
@@ -125,7 +148,8 @@ def _pair(started: Started, keys: int, values: int) -> str:
 def _state_line(started: Started) -> str:
     slots = int(started.server.slots_for(started.sequences))
     conv, recurrent = (
-        size * slots * started.copies for size in (started.whole.state.conv, started.whole.state.recurrent)
+        size * slots * started.copies
+        for size in (started.layout.whole.state.conv, started.layout.whole.state.recurrent)
     )
     rolled = f" {started.copies - 1:2} rs_seq" if started.rules.when >= ROLLBACK else ""
     return (

@@ -1,10 +1,10 @@
 """Settings that llama.cpp has not, or turns away at start-up, with its reason."""
 
 from model_catalog.spec import Attention, ModelSpec
-from sizing.engines.llama_cpp.rules import LATENT_ONCE, Rules
-from sizing.engines.llama_cpp.split import MOST_DEVICES
+from sizing.engines.llama_cpp.rules import LATENT_ONCE, OVERRIDES, WITHOUT_ROWS, Rules
 from sizing.formats import FORMATS, SAME
-from sizing.scenario import KvFormats, Scenario, ScenarioError
+from sizing.scenario import MOST_DEVICES, KvFormats, Scenario, ScenarioError
+from sizing.weights.linears import has_experts
 
 # common/arg.cpp kv_cache_types
 KV_DTYPES = ("auto", "f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
@@ -42,10 +42,36 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules) -> None:
     if scenario.tensor_parallel * scenario.pipeline_parallel > MOST_DEVICES:
         field = "tensor_parallel" if scenario.tensor_parallel > 1 else "pipeline_parallel"
         raise ScenarioError(field, f"llama.cpp splits a model over {MOST_DEVICES} devices at most.")
+    _check_experts(scenario, spec, rules)
+    _check_split(scenario, rules)
     if scenario.kv_unified is False and not rules.streams:
         raise ScenarioError("kv_unified", "This build has one cache for all sequences and no other.")
     if scenario.swa_full and not rules.windows:
         raise ScenarioError("swa_full", "This build keeps every layer at full length and has no such setting.")
+
+
+def _check_experts(scenario: Scenario, spec: ModelSpec, rules: Rules) -> None:
+    if not scenario.cpu_moe_layers:
+        return
+    if not has_experts(spec):
+        raise ScenarioError("cpu_moe_layers", "This model has no experts that could stay in host memory.")
+    if rules.when < OVERRIDES and rules.wording != "fork":
+        raise ScenarioError("cpu_moe_layers", "This build cannot keep experts apart from their layers.")
+
+
+def _check_split(scenario: Scenario, rules: Rules) -> None:
+    gpus, split = scenario.tensor_parallel * scenario.pipeline_parallel, scenario.tensor_split
+    if scenario.split_mode == "tensor":
+        raise ScenarioError("split_mode", "llama.cpp's split by tensors is experimental and not modelled here.")
+    if scenario.split_mode == "none" and gpus > 1:
+        raise ScenarioError("split_mode", f"Without a split llama.cpp uses one GPU, and {gpus} are asked for.")
+    if scenario.split_mode == "row" and rules.when >= WITHOUT_ROWS:
+        raise ScenarioError("split_mode", "Builds since mid 2026 have no split by rows any more (pull request 24216).")
+    if split is not None and len(split) != gpus:
+        given = f"{len(split)} share{'s' if len(split) > 1 else ''}"
+        raise ScenarioError("tensor_split", f"{given} for {gpus} GPU{'s' if gpus > 1 else ''}; one for each is needed.")
+    if split is not None and not any(split):
+        raise ScenarioError("tensor_split", "At least one of the shares has to be more than 0.")
 
 
 def cache_types(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> tuple[str, str]:

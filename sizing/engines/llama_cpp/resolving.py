@@ -3,11 +3,12 @@
 A Scenario's words in llama.cpp's: batch_size is the number of sequences, each with a slot (--parallel, or more slots by
 max_num_seqs); context_length what each stores, so that -c is their product for a unified cache and slots × padded
 context for separate streams; max_num_batched_tokens is -b, ubatch_size -ub. tensor_parallel and pipeline_parallel both
-count devices, over which layers are split: llama.cpp's default split mode knows no other way.
+count devices, over which layers are split, and by split_mode row their matrices too.
 """
 
 from dataclasses import dataclass
 
+from hardware_catalog.schema import Accelerator
 from model_catalog.spec import CrossAttention, Mixer, ModelSpec, Recurrent
 from sizing.cache_formats import CacheFormats
 from sizing.engines.llama_cpp import refusals
@@ -15,11 +16,13 @@ from sizing.engines.llama_cpp.builds import Build, build_of
 from sizing.engines.llama_cpp.cache import Layout, layout_of
 from sizing.engines.llama_cpp.cells import Server
 from sizing.engines.llama_cpp.layers import LayerRules, widest_value
+from sizing.engines.llama_cpp.row_split import row_split
 from sizing.engines.llama_cpp.rules import Rules, rollback_copies, rules_of
-from sizing.engines.llama_cpp.split import Share, on_host, shares
-from sizing.engines.llama_cpp.weights import Held, file_type, held_by
+from sizing.engines.llama_cpp.split import Offload, Share
+from sizing.engines.llama_cpp.weights import Held, Placing, file_type, held_by
 from sizing.resolve import notes_on, resolve
 from sizing.scenario import Scenario
+from sizing.weights.linears import has_experts
 
 LOGICAL_BATCH, PHYSICAL_BATCH = 2048, 512
 ROLLING = ("mtp", "eagle3", "dflash", "dspark")
@@ -31,6 +34,7 @@ class Resolved:
     """A scenario with llama.cpp's defaults put in, and what follows from them."""
 
     scenario: Scenario
+    spec: ModelSpec
     rules: Rules
     server: Server
     layout: Layout
@@ -40,6 +44,10 @@ class Resolved:
     drafts: int
     types: tuple[str, str]
     notes: tuple[str, ...]
+
+    @property
+    def layers(self) -> int:
+        return self.spec.num_layers
 
     @property
     def tokens(self) -> int:
@@ -55,7 +63,7 @@ def fullest_replica(scenario: Scenario) -> int:
     return -(-scenario.batch_size // scenario.data_parallel)
 
 
-def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
+def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = None) -> Resolved:
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
     build = build_of(scenario.engine_version)
     rules = rules_of(build)
@@ -66,19 +74,21 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
     server = _server(scenario, spec, rules, flash)
     settled = _settle(scenario, spec, build, types, file, server)
     drafted = _drafted(settled)
-    devices = tuple(shares(spec.num_layers, settled.gpu_layers or 0, settled.pipeline_parallel))
-    host = on_host(spec.num_layers, settled.gpu_layers or 0)
+    placing = _placing(settled, spec, rules, accelerator)
     drafts = _draft_layers(settled, spec)
-    held = held_by(spec, file, devices, host)
-    layout = layout_of(spec, _layer_rules(spec, rules, types, flash), devices, host, drafts)
+    held = held_by(spec, file, placing)
+    offloaded = bool(settled.kv_offload)
+    by = _layer_rules(spec, rules, types, flash)
+    layout = layout_of(spec, by, placing.devices, placing.host, drafts, offloaded)
     notes = [build.note, file_note, *_notes(scenario, settled, spec, rules), _encoder_note(held)]
     return Resolved(
         scenario=settled,
+        spec=spec,
         rules=rules,
         server=server,
         layout=layout,
         held=held,
-        devices=devices,
+        devices=placing.devices,
         copies=1 + rollback_copies(spec.model_type, drafted, rules),
         drafts=drafts,
         types=types,
@@ -132,7 +142,25 @@ def _settle(
             "flash_attention": server.flash,
             "swa_full": server.swa_full,
             "gpu_layers": everything if scenario.gpu_layers is None else min(scenario.gpu_layers, everything),
+            "cpu_moe_layers": min(scenario.cpu_moe_layers or 0, everything) if has_experts(spec) else None,
+            "split_mode": scenario.split_mode or "layer",
+            "kv_offload": scenario.kv_offload is not False,
         }
+    )
+
+
+def _placing(settled: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None) -> Placing:
+    """Before #10026 a split by rows left the layers themselves on the first GPU."""
+    offload = Offload(spec.num_layers, settled.gpu_layers or 0, rules.output_first)
+    count, split = settled.pipeline_parallel, settled.tensor_split
+    by_rows = settled.split_mode == "row" and count > 1
+    first_alone = (1.0,) + (0.0,) * (count - 1)
+    return Placing(
+        devices=tuple(offload.shares(count, first_alone if by_rows and not rules.layers_with_rows else split)),
+        host=offload.host,
+        cpu_moe=settled.cpu_moe_layers or 0,
+        rows=row_split(split or (1.0,) * count, accelerator) if by_rows else None,
+        tied_twice=not rules.layers_with_rows,
     )
 
 
@@ -172,17 +200,27 @@ def _encoder_note(held: Held) -> str | None:
     return "The projector file (mmproj) is counted; text alone can be served without it." if held.encoder else None
 
 
+def _split_note(settled: Scenario) -> str:
+    gpus = settled.pipeline_parallel
+    shares = "all are taken as equal" if settled.tensor_split is None else "in the shares of tensor_split"
+    if settled.split_mode == "row":
+        return f"Matrices are split by rows over the {gpus} GPUs, and the rest by layers; {shares}."
+    return f"llama.cpp gives each of the {gpus} GPUs whole layers; {shares}."
+
+
 def _notes(asked: Scenario, settled: Scenario, spec: ModelSpec, rules: Rules) -> list[str]:
     notes = []
     if settled.pipeline_parallel > 1:
-        notes.append(
-            f"llama.cpp gives each of the {settled.pipeline_parallel} GPUs whole layers; all are taken as equal."
-        )
+        notes.append(_split_note(settled))
     if (settled.gpu_layers or 0) <= spec.num_layers:
         notes.append(
             f"{spec.num_layers + 1 - (settled.gpu_layers or 0)} of {spec.num_layers + 1} layers stay on the host with "
             "their cache."
         )
+    if settled.cpu_moe_layers:
+        notes.append(f"The experts of the first {settled.cpu_moe_layers} layers stay in host memory.")
+    if not settled.kv_offload:
+        notes.append("The cache is kept in host memory, the size of which is not known: it sets no limit here.")
     if asked.batch_size == 1 and asked.max_num_seqs is None and rules.streams and not rules.four_slots:
         notes.append(
             "One slot is counted (--parallel 1); where --parallel is not set there are 4, in one unified cache."

@@ -11,6 +11,8 @@ Latent = Literal["heads", "copied", "transposed", "latent"]
 Wording = Literal["self", "unified", "streams", "fork"]
 
 # The change points: pull requests of ggml-org/llama.cpp, and about which build.
+LAYERS_WITH_ROWS = date(2024, 10, 30)  # #10026, described on 2024-10-24; b4017 of 2024-11-03 has it
+OVERRIDES = date(2025, 4, 2)  # #11397, -ot; --n-cpu-moe itself is of #15077, 2025-08-04
 LATENT = date(2025, 4, 15)  # #12801, about b5190
 BATCH_WINDOWS = date(2025, 5, 20)  # #13194, about b5445
 UBATCH_WINDOWS = date(2025, 5, 31)  # #13833, about b5545
@@ -21,12 +23,14 @@ FOUR_SLOTS = date(2025, 11, 2)  # #16736, about b6927; b7079 has it
 PADDED_256 = date(2025, 11, 6)  # #17046, about b6968
 FIT = date(2025, 12, 20)  # between b7450 (2025-12-14) and b7550 (2025-12-27)
 SLOTS_AS_ASKED = date(2025, 12, 15)  # #17997, about b7458
+OUTPUT_FIRST = date(2025, 12, 18)  # #18148, described on 2025-12-17
 LATENT_ONCE = date(2026, 1, 24)  # #19067, about b7825
 HYBRID_STREAMS = date(2026, 2, 12)  # #19559, about b8019
 PLAIN_WINDOWS = (date(2026, 4, 1), date(2026, 4, 2))  # #21277 to #21332, about b8630
 ROLLBACK = date(2026, 5, 16)  # #22673, b9180
 HOST_INPUTS = date(2026, 5, 1)  # b9010 of 2026-05-03 holds embeddings twice (receipts l023, l028)
 FEW_OUTPUTS = date(2026, 6, 1)  # #23861, about b9430
+WITHOUT_ROWS = date(2026, 7, 1)  # #24216, described on 2026-06-05; b10524 of August 2026 has it
 STATE_SNAPSHOTS = date(2026, 8, 14)  # #26623, b10431
 
 # Models whose recurrent state rolls back to rejected drafts, and since when (llm_arch_supports_rs_rollback).
@@ -53,6 +57,8 @@ class Rules:
     `window_batch`: it holds a logical batch beside the window, later a physical one; `pads_window`: the padding comes
     after the bound by the context, not before. `plain_windows`: window caches stay f16.
     `latent`: how latent attention is stored. `few_outputs`: the server reserves logits for its slots only.
+    `output_first`: of the layers that -ngl counts the output is the first to go to a GPU, not the last.
+    `layers_with_rows`: where matrices are split by rows, the rest and the caches go by layers, not to the first GPU.
     """
 
     padding: int
@@ -67,6 +73,8 @@ class Rules:
     latent: Latent
     flash_by_default: bool
     few_outputs: bool
+    output_first: bool
+    layers_with_rows: bool
     wording: Wording
     when: date
 
@@ -92,6 +100,8 @@ def _mainline(when: date) -> Rules:
         latent="heads" if when < LATENT else "copied" if when < LATENT_ONCE else "latent",
         flash_by_default=when >= FLASH_BY_DEFAULT,
         few_outputs=when >= FEW_OUTPUTS,
+        output_first=when >= OUTPUT_FIRST,
+        layers_with_rows=when >= LAYERS_WITH_ROWS,
         wording=_wording(when),
         when=when,
     )
@@ -127,6 +137,8 @@ def _fork(build: Build) -> Rules:
         latent="transposed" if mla == 1 else FORK_LATENT[mla],
         flash_by_default=build.date >= FORK_DEFAULT,  # the day is not known either
         few_outputs=False,
+        output_first=False,
+        layers_with_rows=False,
         wording="fork",
         when=build.date,
     )

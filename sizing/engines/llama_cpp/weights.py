@@ -1,13 +1,16 @@
 """The GGUF file that is loaded, and what of it each device and the host hold (ENGINE_MEMORY 4.5)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
+from sizing.engines.llama_cpp.row_split import RowSplit, is_matrix
 from sizing.engines.llama_cpp.split import Share
 from sizing.scenario import ScenarioError
-from sizing.weights.inventory import Inventory, Stored, inventory
+from sizing.weights.inventory import Inventory, Part, Stored, inventory
+from sizing.weights.linears import is_expert
 from sizing.weights.precisions import AUTO, GGUF, resolve_precision
 from sizing.weights.stored import part_bytes
 
@@ -36,44 +39,102 @@ def file_type(spec: ModelSpec, weights: str) -> tuple[str, str | None]:
 
 
 @dataclass(frozen=True, slots=True)
+class Placing:
+    """Which layers are where. `cpu_moe`: the first layers whose experts stay on the host (--n-cpu-moe).
+
+    `rows`: how matrices are split, where that is by rows. `tied_twice`: a tied embedding is loaded as the output head
+    too where both are on the host (until #10026).
+    """
+
+    devices: tuple[Share, ...]
+    host: Share
+    cpu_moe: int = 0
+    rows: RowSplit | None = None
+    tied_twice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """Bytes of weights: `devices` one by one, and the `host`, which keeps the input embedding in any case.
 
-    `encoder`: the projector file (mmproj), on the first device. `draft`: prediction layers, on the last.
+    `mapped`: what of the file is mapped for the host. `cut`: of each device's layers, what is split by rows over all,
+    and `own`, what is not.
+    `encoder`: the projector file (mmproj), on the first device. `draft`: prediction layers, on the last; `draft_host`:
+    their experts, where those stay on the host.
     """
 
     devices: tuple[int, ...]
     host: int
+    mapped: int
+    cut: tuple[int, ...]
     encoder: int
     draft: int
+    draft_host: int
+    own: tuple[int, ...]
 
 
-def held_by(spec: ModelSpec, precision: str, devices: tuple[Share, ...], host: Share) -> Held:
-    """A tied embedding is loaded twice: for the input on the host, and as the output head."""
+def held_by(spec: ModelSpec, precision: str, placing: Placing) -> Held:
+    """A tied embedding is loaded twice: for the input on the host, and as the output head on a device."""
     file = inventory(spec, precision)
-    key = ("llama.cpp", devices, host)
+    key = ("llama.cpp", placing)
     if key not in file.known:
-        file.known[key] = _held(file, devices, host)
+        file.known[key] = _held(file, placing)
     held: Held = file.known[key]
     return held
 
 
-def _held(file: Inventory, devices: tuple[Share, ...], host: Share) -> Held:
-    kinds = [_total(part) for part in file.kinds]
-    layers = [kinds[number] for number in file.layer_kinds]
-    output = _total(file.last) + _total(file.tied)
+def _held(file: Inventory, placing: Placing) -> Held:
+    whole = _each_layer(file, _total)
+    experts = _each_layer(file, lambda part: _total(filter(is_of_experts, part)))
+    host, left = placing.host, experts[placing.host.last : placing.cpu_moe]
+    kept = _total(file.first) + sum(whole[: host.last])
+    if host.output:
+        kept += _total(file.last) + (_total(file.tied) if placing.tied_twice else 0)
     predicts = [each for each in file.towers if each.tensor.kind is TensorClass.PREDICTION]
-    beside = [each for each in file.towers if each.tensor.kind is not TensorClass.PREDICTION]
-
-    def part(share: Share) -> int:
-        return sum(layers[share.first : share.last]) + (output if share.output else 0)
-
+    draft_host = _total(filter(is_of_experts, predicts)) if placing.cpu_moe > len(whole) else 0
+    own = [_own(file, share, whole, experts[: placing.cpu_moe]) for share in placing.devices]
+    cut = [_cut(file, placing, owner) for owner in range(len(own))]
+    uncut = tuple(size - sum(parts) for size, parts in zip(own, cut, strict=True))
     return Held(
-        devices=tuple(part(share) for share in devices),
-        host=_total(file.first) + part(host),
-        encoder=_total(beside),
-        draft=_total(predicts),
+        devices=tuple(size + sum(parts[device] for parts in cut) for device, size in enumerate(uncut)),
+        host=kept + sum(left),
+        mapped=kept + (sum(whole[host.last : placing.cpu_moe]) if any(left) else 0),
+        cut=tuple(map(sum, cut)),
+        encoder=_total(each for each in file.towers if each.tensor.kind is not TensorClass.PREDICTION),
+        draft=_total(predicts) - draft_host,
+        draft_host=draft_host,
+        own=uncut,
     )
+
+
+def _each_layer(file: Inventory, measure: Callable[[Part], int]) -> list[int]:
+    kinds = [measure(part) for part in file.kinds]
+    return [kinds[number] for number in file.layer_kinds]
+
+
+def _own(file: Inventory, share: Share, whole: list[int], left: list[int]) -> int:
+    """Bytes of a device's own layers. `left`: the experts of the first layers, which are not there."""
+    output = _total((*file.last, *file.tied)) if share.output else 0
+    return sum(whole[share.first : share.last]) - sum(left[share.first : share.last]) + output
+
+
+def _cut(file: Inventory, placing: Placing, owner: int) -> list[int]:
+    """Bytes on each device of the matrices of one device's layers that are split by rows."""
+    total = [0] * len(placing.devices)
+    if placing.rows is None:
+        return total
+    share = placing.devices[owner]
+    parts = [file.kinds[number] for number in file.layer_kinds[share.first : share.last]]
+    for stored in chain(*parts, (*file.last, *file.tied) if share.output else ()):
+        sizes = placing.rows.parts(stored) if is_matrix(stored) else ()
+        if sizes and sizes[owner]:
+            total = [sum(pair) for pair in zip(total, sizes, strict=True)]
+    return total
+
+
+def is_of_experts(stored: Stored) -> bool:
+    """Routed experts with their biases: what --n-cpu-moe keeps on the host (common.h LLM_FFN_EXPS_REGEX)."""
+    return is_expert(stored.tensor) or ".experts." in stored.tensor.name
 
 
 def _total(part: Iterable[Stored]) -> int:

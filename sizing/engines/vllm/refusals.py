@@ -48,6 +48,10 @@ FOREIGN = {
     "flash_attention": "llama.cpp",
     "swa_full": "llama.cpp",
     "gpu_layers": "llama.cpp",
+    "cpu_moe_layers": "llama.cpp",
+    "split_mode": "llama.cpp",
+    "tensor_split": "llama.cpp",
+    "kv_offload": "llama.cpp",
 }
 
 

@@ -12,7 +12,7 @@ from sizing.engines.llama_cpp.layers import row
 from sizing.engines.llama_cpp.planning import plan
 from sizing.engines.llama_cpp.resolving import resolved_of
 from sizing.engines.llama_cpp.rules import rules_of
-from sizing.engines.llama_cpp.split import on_host, shares
+from sizing.engines.llama_cpp.split import Offload
 from sizing.scenario import make_scenario
 from tests.sizing.engines.llama_cpp.receipts import MIB, predicted, spec_of
 
@@ -167,7 +167,7 @@ def test_drafts_roll_the_state_back_where_the_build_and_the_model_can(
 
 def test_layers_and_the_output_over_four_devices() -> None:
     """gpt-oss-20b's model buffers of 2,923.59, 2,505.94, 2,505.94 and 2,088.28 MiB are 7, 6, 6 and 5 layers (l034)."""
-    parts = shares(24, 25, 4)
+    parts = Offload(24, 25).shares(4)
     assert [part.last - part.first for part in parts] == [7, 6, 6, 5]
     assert [part.output for part in parts] == [False, False, False, True]
 
@@ -177,7 +177,8 @@ def test_layers_and_the_output_over_four_devices() -> None:
 )
 def test_the_last_layers_and_the_output_are_offloaded_first(gpu_layers: int, layers: int, output: bool) -> None:
     """i_gpu_start = n_layer + 1 - n_gpu_layers: the output counts as a layer, and is the first to be offloaded."""
-    (device,), host = shares(32, gpu_layers, 1), on_host(32, gpu_layers)
+    offload = Offload(32, gpu_layers)
+    (device,), host = offload.shares(1), offload.host
     assert (max(0, device.last - device.first), device.output) == (layers, output)
     assert (host.last, host.output) == (32 - layers, not output)
 
