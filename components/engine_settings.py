@@ -13,7 +13,7 @@ from sizing.engines import ENGINES
 from sizing.engines.words import ENGINE_FIELDS, OPTIONS, Option
 from sizing.scenario import LONGEST_CONTEXT, Scenario, SplitMode
 
-FRACTIONS = ("memory_fraction", "swa_full_tokens_ratio")
+FRACTIONS = {"memory_fraction": 1.0, "swa_full_tokens_ratio": 1.0, "mamba_full_memory_ratio": 100.0}  # the most
 SIZES = ("cpu_offload_bytes",)
 SWITCHES = (
     "enforce_eager",
@@ -33,7 +33,7 @@ DRAFTS: Mapping[str, Sequence[str]] = {
     "llama.cpp": ("mtp",),
     "tensorrt-llm": ("mtp", "eagle3", "ngram"),
 }
-ADAPTERS = ("vllm",)
+ADAPTERS = ("vllm", "sglang")
 DEFAULT = ""
 KINDS = {"image": "Images", "video": "Videos", "audio": "Audio clips"}
 TEXT_ONLY = dict.fromkeys(KINDS, 0)
@@ -87,7 +87,7 @@ def _fraction(form: Form, name: str, label: str, own: Any) -> None:
     value = st.number_input(
         label,
         min_value=0.0,
-        max_value=1.0,
+        max_value=FRACTIONS[name],
         step=0.01,
         value=None,
         placeholder=_shown(own),

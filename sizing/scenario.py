@@ -22,6 +22,7 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 IdOrPath = Annotated[str, Field(min_length=1, max_length=4096)]
 GpuLayers = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)]
+Ratio = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 SplitMode = Literal["layer", "row", "none", "tensor"]
 MOST_DEVICES = 16  # that llama.cpp knows (GGML_CUDA_MAX_DEVICES)
@@ -105,10 +106,11 @@ class Scenario(_Part):
 
     Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs;
     `cpu_moe_layers`, its --n-cpu-moe, the first layers whose experts stay in host memory; `split_mode`, `tensor_split`
-    and `kv_offload`, its options of these names; `cpu_offload_bytes`, vLLM's --cpu-offload-gb, bytes of weights that
-    each GPU leaves in host memory; `media_limits`, vLLM's --limit-mm-per-prompt, where a kind of input at 0 leaves its
-    encoder out; and `pooling`, vLLM's --runner pooling: hidden states are returned, as embeddings are, and there is no
-    output head.
+    and `kv_offload`, its options of these names; `cpu_offload_bytes`, --cpu-offload-gb of vLLM and SGLang, bytes of
+    weights that each GPU leaves in host memory; `media_limits`, vLLM's --limit-mm-per-prompt, where a kind of input at
+    0 leaves its encoder out; `pooling`, vLLM's --runner pooling: hidden states are returned, as embeddings are, and
+    there is no output head; and SGLang's `mamba_full_memory_ratio`, bytes of recurrent states for each byte of tokens,
+    or `max_mamba_cache_size`, so many slots of them.
     """
 
     scenario_version: Literal[1] = 1
@@ -140,6 +142,8 @@ class Scenario(_Part):
     hybrid_kv_cache_manager: Flag | None = None
     chunked_prefill_size: Length | None = None
     swa_full_tokens_ratio: Share | None = None
+    mamba_full_memory_ratio: Ratio | None = None
+    max_mamba_cache_size: Count | None = None
     ubatch_size: Length | None = None
     kv_unified: Flag | None = None
     flash_attention: Flag | None = None

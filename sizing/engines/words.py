@@ -58,9 +58,12 @@ OPTIONS = MappingProxyType(
                 "chunked_prefill_size": Option("chunked_prefill_size", "--chunked-prefill-size"),
                 "block_size": Option("page_size", "--page-size"),
                 "swa_full_tokens_ratio": Option("swa_full_tokens_ratio", "--swa-full-tokens-ratio"),
+                "mamba_full_memory_ratio": Option("mamba_full_memory_ratio", "--mamba-full-memory-ratio"),
+                "max_mamba_cache_size": Option("max_mamba_cache_size", "--max-mamba-cache-size"),
                 "enforce_eager": Option("disable_cuda_graph", "--disable-cuda-graph"),
                 "prefix_caching": Option("radix cache", "", "--disable-radix-cache"),
                 "hybrid_kv_cache_manager": Option("hybrid SWA memory", "", "--disable-hybrid-swa-memory"),
+                "cpu_offload_bytes": Option("cpu_offload_gb", "--cpu-offload-gb"),
             }
         ),
         "llama.cpp": MappingProxyType(

@@ -45,6 +45,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "hybrid_kv_cache_manager": flags,
     "chunked_prefill_size": lengths,
     "swa_full_tokens_ratio": fractions,
+    "mamba_full_memory_ratio": fractions,
+    "max_mamba_cache_size": st.none() | st.integers(1, 4096),
     "ubatch_size": lengths,
     "kv_unified": flags,
     "flash_attention": flags,

@@ -19,6 +19,8 @@ FOREIGN = {
     "hybrid_kv_cache_manager": "llama.cpp has no such setting.",
     "chunked_prefill_size": "llama.cpp has no such setting; its physical batch is ubatch_size.",
     "swa_full_tokens_ratio": "llama.cpp has no such setting; swa_full keeps windows at full length.",
+    "mamba_full_memory_ratio": "llama.cpp keeps one state for each slot and splits no memory between them and tokens.",
+    "max_mamba_cache_size": "llama.cpp keeps one state for each slot, and more only for drafts.",
     "cpu_offload_bytes": "llama.cpp offloads whole layers; set gpu_layers.",
     "media_limits": "llama.cpp loads an encoder only with --mmproj and limits no inputs.",
     "pooling": "llama.cpp loads the same tensors to give embeddings.",

@@ -16,7 +16,7 @@ from sizing.scenario import Scenario
 
 RATIO = 0.8  # swa_full_tokens_ratio
 SMALL_RATIO = 0.1
-STATE_TENTHS = 9  # mamba_full_memory_ratio 0.9
+STATE_RATIO = 0.9  # mamba_full_memory_ratio
 COMPRESSED_PAGE = 256
 SPARSE_PAGE = 64
 DRAFTED_REQUESTS, FIRST_DRAFTED_REQUESTS = 48, 32  # with speculative decoding, and before 0.4.5
@@ -55,6 +55,8 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
     page, notes = _page(scenario, spec, traits, rules, blackwell)
     two_pools = _two_pools(scenario, spec, traits, rules, blackwell)
     own_ratio = SMALL_RATIO if traits.compressed or spec.model_type in INKLING else RATIO
+    own_states = SMALL_RATIO if spec.model_type in INKLING else STATE_RATIO
+    slots = scenario.max_mamba_cache_size
     conv_bytes, recurrent_bytes = state_bytes(scenario)
     chunk = scenario.chunked_prefill_size or chunk_default(rules, card)
     settings = Settings(
@@ -69,10 +71,11 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
         chunk=chunk,
         radix=radix,
         slots_each=_slots_each(spec, rules, radix) if traits.recurrent else 1,
-        state_tenths=1 if spec.model_type in INKLING else STATE_TENTHS,
+        state_ratio=_ratio(scenario.mamba_full_memory_ratio or own_states),
+        state_slots=max(1, slots // replicas) if slots else None,
         conv_bytes=conv_bytes,
         recurrent_bytes=recurrent_bytes,
-        draft_tokens=scenario.speculative.tokens if scenario.speculative else 0,
+        draft_tokens=_verified(scenario),
         draft_layers=int(scenario.speculative is not None and scenario.speculative.method.lower() != "ngram"),
     )
     fraction = scenario.memory_fraction or _fraction(scenario, spec, traits, rules, card, chunk)
@@ -117,6 +120,14 @@ def _running(scenario: Scenario, traits: Traits, rules: Rules, replicas: int) ->
     if asked is None and scenario.speculative:
         asked = DRAFTED_REQUESTS if rules.since("0.4.5") else FIRST_DRAFTED_REQUESTS
     return None if asked is None else max(1, asked // replicas)
+
+
+def _verified(scenario: Scenario) -> int:
+    """speculative_num_draft_tokens: a draft model's tokens are verified with the one before them (eagle_topk 1)."""
+    drafter = scenario.speculative
+    if drafter is None:
+        return 0
+    return drafter.tokens if drafter.method.lower() == "ngram" else drafter.tokens + 1
 
 
 def _page(

@@ -6,12 +6,14 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.engines import calibration
+from sizing.engines.lora import lora_bytes
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.traits import Traits
 from sizing.scenario import Scenario
 from sizing.weights.ranks import rank_bytes
 
 VOCABULARY_MULTIPLE = 64
+STAYS = (TensorClass.EMBEDDING, TensorClass.LM_HEAD, TensorClass.VISION, TensorClass.AUDIO, TensorClass.ENCODER)
 MULTIMODAL_RESERVE = 100 << 20
 OWN_DRAFTS = ("nextn", "mtp", "eagle")
 
@@ -60,16 +62,28 @@ def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:
     place = scenario.placement
     replica = place if place.dp_attention else replace(place, data_parallel=1)
     stages = rank_bytes(spec, scenario.weights, replica, vocab_multiple=VOCABULARY_MULTIPLE)
+    adapters = lora_bytes(scenario, spec, adapted(spec), place.ranks_per_replica)
     drafts = drafts_itself(scenario)
-    return [_split(stage, drafts) for stage in stages]
+    return [
+        (_on_gpu(scenario, stage) + slots, stage.get(TensorClass.PREDICTION, 0) if drafts else 0)
+        for stage, slots in zip(stages, adapters, strict=True)
+    ]
+
+
+def adapted(spec: ModelSpec) -> frozenset[TensorClass]:
+    """What the start command names as lora_target_modules: experts would need a slot each, so they are left out."""
+    experts = any(run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers)
+    return frozenset({TensorClass.ATTENTION} if experts else {TensorClass.ATTENTION, TensorClass.FEED_FORWARD})
+
+
+def _on_gpu(scenario: Scenario, stage: dict[TensorClass, int]) -> int:
+    """The model's own weights less those of layers that --cpu-offload-gb moves to the host (utils/offloader.py)."""
+    own = sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION)
+    layers = own - sum(stage.get(kind, 0) for kind in STAYS)
+    return own - min(scenario.cpu_offload_bytes or 0, layers)
 
 
 def drafts_itself(scenario: Scenario) -> bool:
     """Whether the model's own prediction layers draft."""
     drafter = scenario.speculative
     return drafter is not None and drafter.model is None and drafter.method.lower() in OWN_DRAFTS
-
-
-def _split(stage: dict[TensorClass, int], drafts: bool) -> tuple[int, int]:
-    prediction = stage.get(TensorClass.PREDICTION, 0)
-    return sum(stage.values()) - prediction, prediction if drafts else 0

@@ -12,7 +12,7 @@ from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS, running_default
 from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.lines import Sizes, lines_of
 from sizing.engines.sglang.loading import Memory, drafts_itself, error_bytes, is_linked, memory_of, weights_of
-from sizing.engines.sglang.refusals import check
+from sizing.engines.sglang.refusals import SINCE, check, check_release
 from sizing.engines.sglang.rules import release_of, rules_of
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.stages import stages_of
@@ -29,7 +29,9 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     traits = traits_of(spec)
     check(scenario, spec, traits)
     release, version, notes = release_of(scenario.engine_version)
-    choices = choose(scenario, spec, traits, rules_of(version), card_of(scenario, accelerator))
+    rules = rules_of(version)
+    check_release(scenario, rules)
+    choices = choose(scenario, spec, traits, rules, card_of(scenario, accelerator))
     check_placement(spec, scenario.placement)
     context = min(scenario.max_model_len or spec.max_context or DEFAULT_CONTEXT, LONGEST_CONTEXT)
     figure = accelerator.memory_for_budget if accelerator else None
@@ -133,7 +135,7 @@ def _resolved(
 ) -> Scenario:
     """The same Scenario with SGLang's defaults in; planned again it gives the same."""
     settings = choices.settings
-    paired = settings.two_pools or traits_of(spec).compressed
+    paired = (settings.two_pools or traits_of(spec).compressed) and settings.rules.since(SINCE["swa_full_tokens_ratio"])
     return scenario.model_copy(
         update={
             "max_model_len": context,
@@ -147,9 +149,15 @@ def _resolved(
             "max_num_seqs": scenario.max_num_seqs or _requests(scenario, settings, sizes),
             "prefix_caching": settings.radix,
             "swa_full_tokens_ratio": float(settings.ratio) if paired else scenario.swa_full_tokens_ratio,
+            "mamba_full_memory_ratio": _state_ratio(scenario, spec, settings),
             "enforce_eager": bool(scenario.enforce_eager),
         }
     )
+
+
+def _state_ratio(scenario: Scenario, spec: ModelSpec, settings: Settings) -> float | None:
+    automatic = traits_of(spec).recurrent and settings.rules.since(SINCE["mamba_full_memory_ratio"])
+    return float(settings.state_ratio) if automatic else scenario.mamba_full_memory_ratio
 
 
 def _requests(scenario: Scenario, settings: Settings, sizes: Sizes | None) -> int | None:

@@ -5,6 +5,7 @@ from sizing.cache_formats import DS_MLA, resolve_kv
 from sizing.engines.sglang.rows import ELEMENT, FP4
 from sizing.engines.sglang.rules import Rules
 from sizing.engines.sglang.traits import Traits
+from sizing.engines.words import OPTIONS
 from sizing.formats import SAME
 from sizing.scenario import KvFormats, Scenario, ScenarioError, StateFormats
 
@@ -12,8 +13,23 @@ KV_DTYPES = ("auto", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1", "nvfp4"
 BLOCK_SCALED = (*FP4, "mxfp8")
 METHODS = ("eagle", "eagle3", "nextn", "mtp", "standalone", "ngram", "dflash", "dspark")
 FOREIGN = {
+    **{
+        field: f"{field} is a setting of llama.cpp; SGLang has none like it."
+        for field in sorted(OPTIONS["llama.cpp"].keys() - OPTIONS["sglang"].keys())
+    },
     "media_limits": "SGLang loads its encoders whatever inputs are allowed.",
     "pooling": "SGLang loads the same tensors to give embeddings.",
+}
+# The first released package whose server_args.py has the option, of those that were read.
+SINCE = {
+    "pipeline_parallel": "0.4.6",
+    "lora": "0.4.10",
+    "swa_full_tokens_ratio": "0.4.10",
+    "hybrid_kv_cache_manager": "0.4.10",
+    "state_dtype": "0.5.2",
+    "max_mamba_cache_size": "0.5.2",
+    "mamba_full_memory_ratio": "0.5.4",
+    "decode_context_parallel": "0.5.15",
 }
 STATE_ELEMENT = {"fp32": 4, "bf16": 2, "fp16": 2}
 
@@ -54,6 +70,13 @@ def state_bytes(scenario: Scenario) -> tuple[int, int]:
         if name not in STATE_ELEMENT:
             raise ScenarioError("state_dtype", f'"{name}" is not a state format of SGLang. It has fp32, bf16 and fp16.')
     return STATE_ELEMENT[plain[0]], STATE_ELEMENT[plain[1]]
+
+
+def check_release(scenario: Scenario, rules: Rules) -> None:
+    """Raises ScenarioError for an option that came later."""
+    for field, release in SINCE.items():
+        if getattr(scenario, field) != Scenario.model_fields[field].default and not rules.since(release):
+            raise ScenarioError(field, f"This release of SGLang has no such option; {release} has it.")
 
 
 def check(scenario: Scenario, spec: ModelSpec, traits: Traits) -> None:

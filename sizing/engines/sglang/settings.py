@@ -13,8 +13,8 @@ class Settings:
 
     `two_pools`: window layers have a pool of their own, of `ratio` tokens for each full one or, with `caps_window`,
     sized by `running` requests. `running`: max_running_requests of one worker, None if not set. `slots_each`:
-    recurrent slots of a running request. `state_tenths`: bytes of states for each ten of tokens. `draft_tokens`,
-    `draft_layers`: of speculative decoding, else 0.
+    recurrent slots of a running request. `state_ratio`: bytes of states for each byte of tokens. `state_slots`: so many
+    slots instead. `draft_tokens`, `draft_layers`: of speculative decoding, else 0.
     """
 
     rules: Rules
@@ -28,7 +28,8 @@ class Settings:
     chunk: int
     radix: bool
     slots_each: int
-    state_tenths: int
+    state_ratio: Fraction
+    state_slots: int | None = None
     conv_bytes: int = 0
     recurrent_bytes: int = 0
     draft_tokens: int = 0

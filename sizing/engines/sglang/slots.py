@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 from sizing.arrays import Tokens, larger, where
 
-TENTHS = 10
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
     """`unit` / `parts` bytes are charged a slot, `pad` once inside the share and `before` ahead of it.
 
-    `fixed`: so many slots; None for the automatic split: `share` tenths of what tokens get go to states
-    (mamba_full_memory_ratio, 0.9 for most).
+    `fixed`: so many slots; None for the automatic split: for each `rest` bytes of tokens, `share` bytes go to states
+    (mamba_full_memory_ratio, 9 to 10 for most).
     """
 
     unit: int
@@ -21,12 +19,13 @@ class Slots:
     before: int = 0
     fixed: int | None = None
     share: int = 9
+    rest: int = 10
 
     def count(self, budget: int) -> int:
         """Slots that running requests can get; the pool holds one more."""
         if self.fixed is not None:
             return self.fixed
-        whole = TENTHS + self.share
+        whole = self.rest + self.share
         return max(0, (self.share * (budget - self.before) - whole * self.pad) * self.parts // (whole * self.unit))
 
     def charge(self, slots: Tokens) -> Tokens:
@@ -50,13 +49,13 @@ class Slots:
     def _least(self, slots: Tokens) -> Tokens:
         """The smallest budget that buys so many slots."""
         charged = slots * self.unit + self.pad * self.parts
-        return self.before - (-charged * (TENTHS + self.share) // (self.share * self.parts))
+        return self.before - (-charged * (self.rest + self.share) // (self.share * self.parts))
 
     def _enough_for(self, rest: Tokens) -> Tokens:
         """The fewest slots at which `rest` bytes may still be left, just before one more is bought."""
-        whole = TENTHS + self.share
-        spare = self.share * self.parts * rest - whole * self.unit - TENTHS * self.pad * self.parts
-        slots = larger(spare // (TENTHS * self.unit) - 1, 0)
+        whole = self.rest + self.share
+        spare = self.share * self.parts * rest - whole * self.unit - self.rest * self.pad * self.parts
+        slots = larger(spare // (self.rest * self.unit) - 1, 0)
         for _ in range(3):
             slots = slots + (self._least(slots + 1) - 1 - self.charge(slots) < rest) * 1
         return slots

@@ -124,16 +124,25 @@ def _cap(window: int, settings: Settings) -> int:
 
 def _slots(slot: int, settings: Settings) -> Slots:
     rules, drafts, each = settings.rules, settings.draft_tokens, settings.slots_each
-    pad = slot * (1 + drafts) if rules.padding_slot_charged else 0
-    share = settings.state_tenths
+    pad = slot if rules.padding_slot_charged else 0
+    if settings.state_slots is not None:
+        return _chosen_slots(slot, pad, settings.state_slots, settings)
+    pad *= 1 + drafts
+    share, rest = settings.state_ratio.numerator, settings.state_ratio.denominator
     if not settings.radix:
         fixed = settings.running or rules.fixed_slots
         if fixed is not None:
             return Slots(unit=slot * (1 + drafts), pad=pad, fixed=fixed)
     if not drafts:
-        return Slots(unit=slot, pad=pad, share=share)
+        return Slots(unit=slot, pad=pad, share=share, rest=rest)
     if rules.draft_slots == "copies":
-        return Slots(unit=slot * (1 + drafts), share=share)
+        return Slots(unit=slot * (1 + drafts), share=share, rest=rest)
     if rules.draft_slots == "first":
-        return Slots(unit=slot, before=slot * (settings.running or 0) * drafts, share=share)
-    return Slots(unit=slot * (each + drafts), parts=each, pad=pad, share=share)
+        return Slots(unit=slot, before=slot * (settings.running or 0) * drafts, share=share, rest=rest)
+    return Slots(unit=slot * (each + drafts), parts=each, pad=pad, share=share, rest=rest)
+
+
+def _chosen_slots(slot: int, pad: int, chosen: int, settings: Settings) -> Slots:
+    """max_mamba_cache_size; copies for drafts are kept for the requests that can run (_handle_max_mamba_cache)."""
+    running = min(settings.running or 0, chosen // settings.slots_each) + 1
+    return Slots(unit=slot, pad=pad, before=slot * settings.draft_tokens * running, fixed=chosen)

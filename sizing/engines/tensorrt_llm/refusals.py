@@ -10,6 +10,8 @@ KV_DTYPES = ("auto", "bf16", "fp16", "fp8", "nvfp4", "int8")
 FOREIGN = {
     "chunked_prefill_size": "SGLang",
     "swa_full_tokens_ratio": "SGLang",
+    "mamba_full_memory_ratio": "SGLang",
+    "max_mamba_cache_size": "SGLang",
     "ubatch_size": "llama.cpp",
     "kv_unified": "llama.cpp",
     "flash_attention": "llama.cpp",
@@ -19,7 +21,7 @@ FOREIGN = {
     "split_mode": "llama.cpp",
     "tensor_split": "llama.cpp",
     "kv_offload": "llama.cpp",
-    "cpu_offload_bytes": "vLLM",
+    "cpu_offload_bytes": "vLLM and SGLang",
     "media_limits": "vLLM",
     "pooling": "vLLM",
 }

@@ -8,10 +8,11 @@ from math import ceil
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
+from model_catalog.tensors import TensorClass
 from sizing.engines.calibration import VLLM, VllmConstants
+from sizing.engines.lora import lora_bytes
 from sizing.engines.vllm.defaults import capability_of
 from sizing.engines.vllm.loaded import loaded_spec
-from sizing.engines.vllm.lora import lora_bytes
 from sizing.engines.vllm.profile_run import activation_bytes, encoder_bytes
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.weights import stage_weights
@@ -20,6 +21,7 @@ from sizing.report import Grade
 from sizing.scenario import Scenario
 
 GRADE: Grade = "calibrated"
+ADAPTED = frozenset({TensorClass.ATTENTION, TensorClass.MIXER, TensorClass.FEED_FORWARD, TensorClass.SHARED_EXPERT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,9 @@ def stage_terms(
             graphs=constants.graphs if rules.profiles_graphs and not scenario.enforce_eager else 0,
             runtime=runtime_bytes(scenario, accelerator, constants),
         )
-        for held, adapters, first in zip(stages, lora_bytes(scenario, spec), _firsts(len(stages)), strict=True)
+        for held, adapters, first in zip(
+            stages, lora_bytes(scenario, spec, ADAPTED, scenario.tensor_parallel), _firsts(len(stages)), strict=True
+        )
     ]
 
 

@@ -43,6 +43,8 @@ FOREIGN = {
     "dp_attention": "SGLang",
     "chunked_prefill_size": "SGLang",
     "swa_full_tokens_ratio": "SGLang",
+    "mamba_full_memory_ratio": "SGLang",
+    "max_mamba_cache_size": "SGLang",
     "ubatch_size": "llama.cpp",
     "kv_unified": "llama.cpp",
     "flash_attention": "llama.cpp",

@@ -48,6 +48,75 @@ def test_what_is_refused_and_why(model: str, settings: dict[str, Any], field: st
     assert part in refused.value.message
 
 
+@pytest.mark.parametrize("field", ["ubatch_size", "gpu_layers", "kv_unified", "flash_attention", "swa_full"])
+def test_settings_of_another_engine_are_refused(field: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        plan_of(MODELS["Llama-3.1-8B"], **{field: 1 if field in ("ubatch_size", "gpu_layers") else True})
+    assert refused.value.field == field
+    assert "llama.cpp" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("settings", "last", "first"),
+    [
+        ({"lora": {"max_loras": 8, "rank": 16}}, "0.4.9", "0.4.10"),
+        ({"pipeline_parallel": 2}, "0.4.4", "0.4.6"),
+        ({"decode_context_parallel": 2, "tensor_parallel": 2}, "0.5.13", "0.5.15"),
+        ({"mamba_full_memory_ratio": 0.5}, "0.5.3", "0.5.4"),
+        ({"max_mamba_cache_size": 9}, "0.5.1", "0.5.2"),
+    ],
+)
+def test_options_by_release(settings: dict[str, Any], last: str, first: str) -> None:
+    """The release whose server_args.py has the option, and one that has it not."""
+    plan_of(MODELS["Llama-3.1-8B"], engine_version=first, **settings)
+    with pytest.raises(ScenarioError) as refused:
+        plan_of(MODELS["Llama-3.1-8B"], engine_version=last, **settings)
+    assert refused.value.field in settings
+
+
+def test_adapter_slots() -> None:
+    """mem_pool.py: A of rank × inputs for each of q, k, v, o, gate, up and down, B of outputs × rank, in 16 bits."""
+    spec = find_entry("meta-llama/Llama-3.1-8B-Instruct").spec
+    widths = (4096 + 4096) * 2 + (4096 + 1024) * 2 + (4096 + 14_336) * 3
+    plain, slotted = (
+        ENGINE.plan(make_scenario({"model": "test", "engine": "sglang", "lora": lora}), spec, None).ranks[0].weights
+        for lora in (None, {"max_loras": 8, "rank": 16})
+    )
+    assert slotted - plain == 8 * 16 * 2 * 32 * widths
+
+
+def test_weights_left_in_host_memory() -> None:
+    """OffloaderV1 moves parameters of layers only: embedding and head, 2 × 128,256 × 4,096, stay, as the last norm."""
+    spec = find_entry("meta-llama/Llama-3.1-8B-Instruct").spec
+    kept = [
+        ENGINE.plan(make_scenario({"model": "test", "engine": "sglang", "cpu_offload_bytes": size}), spec, None)
+        .ranks[0]
+        .weights
+        for size in (0, 4 * GIB, 40 * GIB)
+    ]
+    assert kept[0] - kept[1] == 4 * GIB
+    assert kept[2] == 2 * 128_256 * 4096 * 2
+
+
+@pytest.mark.parametrize(("ratio", "slots"), [(None, 262), (0.9, 262), (0.25, 110), (2.0, 369)])
+def test_the_split_between_states_and_tokens_can_be_set(ratio: float | None, slots: int) -> None:
+    """Qwen3-Next, 40 GiB: floor((40 GiB × r / (1 + r) − 77,266,944) / 77,266,944)."""
+    shared = 40 * GIB * (ratio or 0.9) / (1 + (ratio or 0.9))
+    assert slots == int((shared - 77_266_944) // 77_266_944)
+    planned = plan_of(MODELS["Qwen3-Next"], available_kv_bytes=40 * GIB, mamba_full_memory_ratio=ratio)
+    assert f"max_mamba_cache_size: {slots}," in planned.log.lines[0]
+
+
+def test_the_number_of_slots_can_be_set() -> None:
+    """One more is allocated and charged; with drafts, copies for the requests that can run and one more."""
+    settings = {"available_kv_bytes": 40 * GIB, "max_mamba_cache_size": 100}
+    planned = plan_of(MODELS["Qwen3-Next"], **settings)
+    assert planned.printed.kv_tokens == (40 * GIB - 101 * 77_266_944) // 24_576
+    assert planned.scenario.max_num_seqs == 20
+    drafted = plan_of(MODELS["Qwen3-Next"], speculative={"method": "ngram", "tokens": 4}, **settings)
+    assert drafted.printed.kv_tokens == (40 * GIB - (101 + 4 * 21) * 77_266_944) // 24_576
+
+
 def test_a_pool_that_is_only_short_is_a_verdict() -> None:
     planned = plan_of(MODELS["gpt-oss-120b"], available_kv_bytes=1_000_000)
     assert planned.printed.kv_tokens == 15

@@ -263,13 +263,13 @@ def test_a_window_pool_capped_by_requests() -> None:
     ],
 )
 def test_slots_under_speculation(version: str, slots: Slots) -> None:
-    settings = {"speculative": {"method": "eagle", "tokens": 3}, "max_num_seqs": 30, "engine_version": version}
+    settings = {"speculative": {"method": "eagle", "tokens": 2}, "max_num_seqs": 30, "engine_version": version}
     assert cache_of("Qwen3-Next", **settings).stage.slots == slots
 
 
 def test_a_draft_layer_widens_the_cell() -> None:
     """EAGLE: cell × (1 + 1 / 32)."""
-    settings = {"speculative": {"method": "eagle", "tokens": 4}}
+    settings = {"speculative": {"method": "eagle", "tokens": 3}}
     assert charged("Llama-3.1-8B", **settings) == 131_072 * 33 / 32
 
 
