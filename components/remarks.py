@@ -4,6 +4,7 @@ import streamlit as st
 
 from components.plain_text import literal
 from components.solve import Outcome
+from sizing.memory import shared_notes
 from sizing.report import Report
 
 MOST = 4
@@ -23,4 +24,6 @@ def remarks_on(outcome: Outcome, report: Report) -> list[str]:
     limit, context = outcome.spec.max_context, report.scenario.context_length or 0
     if limit is not None and context > limit:
         remarks.append(f"{context:,} tokens are more than the {limit:,} this model was made for.")
+    if outcome.asked:
+        remarks += shared_notes(outcome.asked, outcome.accelerator)
     return list(dict.fromkeys(remarks))

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from hardware_catalog.schema import MemoryFigure
+from hardware_catalog.schema import Accelerator, MemoryFigure
+from hardware_catalog.shared_memory import shared_memory
 from sizing.scenario import Scenario
 
 
@@ -28,3 +29,9 @@ def memory_of(scenario: Scenario, figure: MemoryFigure | None) -> Memory:
     if scenario.total_memory_bytes is None and figure and figure.grade != "exact":
         notes.append(f"The accelerator's memory is not a reading: {figure.source}")
     return Memory(total, min(share, max(0, total - scenario.other_memory_bytes)), tuple(notes))
+
+
+def shared_notes(scenario: Scenario, accelerator: Accelerator | None) -> tuple[str, ...]:
+    """What share of its memory a machine leaves to the GPU, unless the scenario states a size of its own."""
+    shared = shared_memory(accelerator) if scenario.total_memory_bytes is None else None
+    return (shared.note,) if shared else ()

@@ -10,6 +10,7 @@ from sizing.differences import differences
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.logical import logical_cost
+from sizing.memory import shared_notes
 from sizing.mixed import mixed_load
 from sizing.report import Answer, CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
 from sizing.room import fullest_load, is_tight, replica_batches, room, tightest_rank
@@ -25,7 +26,8 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
     """What the scenario's engine makes of it; maps and tables ask it for arrays. Raises as `size`."""
     planned = ENGINES[scenario.engine].plan(scenario, spec, accelerator)
     check_prefix(planned.scenario)
-    return replace(planned, asked_kv=scenario.kv_dtype)
+    notes = (*planned.notes, *shared_notes(scenario, accelerator))
+    return replace(planned, asked_kv=scenario.kv_dtype, notes=notes)
 
 
 def answer_of(planned: EnginePlan) -> Answer:

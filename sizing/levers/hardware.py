@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hardware_catalog import all_accelerators
+from hardware_catalog.memory_rules import GIB
 from hardware_catalog.schema import Accelerator
+from hardware_catalog.shared_memory import shared_memory
 from sizing.levers.step import Lever, Step
 from sizing.scenario import Scenario
 
@@ -15,9 +17,19 @@ KINDS = ("consumer", "workstation", "datacenter")
 
 
 def hardware_levers(asked: Scenario, accelerator: Accelerator | None) -> Iterator[Lever]:
+    yield Lever("setting", list(_raised(asked, accelerator)), nearby=2)
     yield Lever("hardware", [_more_gpus(asked, times) for times in MORE_GPUS])
     if accelerator is not None:
         yield Lever("hardware", [_card_step(asked, card) for card in larger_cards(accelerator)], nearby=2)
+
+
+def _raised(asked: Scenario, accelerator: Accelerator | None) -> Iterator[Step]:
+    """A larger share of memory that CPU and GPU share, where the system allows it."""
+    shared, now = shared_memory(accelerator), asked.total_memory_bytes or (memory(accelerator) if accelerator else 0)
+    for limit in shared.raised if shared else ():
+        if limit.bytes > now:
+            text = f"GPU memory {now / GIB:.1f} → {limit.bytes / GIB:.1f} GiB ({limit.by})"
+            yield Step(text, {"total_memory_bytes": limit.bytes})
 
 
 def _more_gpus(asked: Scenario, times: int) -> Step:

@@ -96,6 +96,14 @@ def test_shares_of_unequal_gpus_and_how_they_are_split() -> None:
     assert "1 share for 2 GPUs; one for each is needed." in said(app)
 
 
+def test_what_a_machine_leaves_to_its_gpu_is_told_and_can_be_set() -> None:
+    app = with_settings(engine="llama.cpp", accelerator="apple-m4-max-40c", weights="q8_0")
+    assert "The GPU may use 96.0 of the 128 GiB that it shares with the CPU" in said(app)
+    ran(app.text_input(key="form_total_memory_bytes").set_value("112 GiB"))
+    assert query(app, "total_memory_bytes") == str(112 * 2**30)
+    assert "that it shares with the CPU" not in said(app)
+
+
 def test_experts_in_host_memory_and_what_it_holds() -> None:
     app = with_settings(engine="llama.cpp", model="Qwen/Qwen3-30B-A3B", weights="q4_k_m", batch_size=1)
     ran(app.number_input(key="form_cpu_moe_layers").set_value(48))

@@ -134,6 +134,16 @@ def test_the_smallest_step_that_suffices_is_chosen() -> None:
     assert (room(planned_of(llama | {"gpu_layers": layers + 1})) or 0) < 0
 
 
+def test_a_larger_share_of_shared_memory_where_it_suffices() -> None:
+    """Llama 3.3 70B in Q8_0 with 12 requests: 96 GiB of a Mac's 128 do not do, the 107.5 of macOS 26 do."""
+    load = {"model": "meta-llama/Llama-3.3-70B-Instruct", "engine": "llama.cpp", "weights": "q8_0", "batch_size": 12}
+    mac = by_field(load | {"accelerator": "apple-m4-max-40c"})["total_memory_bytes"]
+    assert (mac.fits, mac.kind) == (True, "setting")
+    assert mac.change == "GPU memory 96.0 → 107.5 GiB (macOS 26 or later)"
+    spark = load | {"accelerator": "dgx-spark-gb10", "batch_size": 64}
+    assert "total_memory_bytes" not in by_field(spark)
+
+
 def test_the_fewest_experts_that_have_to_stay_in_host_memory() -> None:
     """gpt-oss-120b on 48 GB: one layer's less does not do. Without experts there is no such step."""
     short = {"engine": "llama.cpp", "accelerator": "rtx-6000-ada", "context_length": 8192}

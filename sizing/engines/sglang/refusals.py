@@ -19,6 +19,10 @@ FOREIGN = {
     },
     "media_limits": "SGLang loads its encoders whatever inputs are allowed.",
     "pooling": "SGLang loads the same tensors to give embeddings.",
+    "cpu_moe_layers": "cpu_moe_layers is a setting of llama.cpp; SGLang has none like it.",
+    "split_mode": "split_mode is a setting of llama.cpp; SGLang has none like it.",
+    "tensor_split": "tensor_split is a setting of llama.cpp; SGLang has none like it.",
+    "kv_offload": "kv_offload is a setting of llama.cpp; SGLang has none like it.",
 }
 # The first released package whose server_args.py has the option, of those that were read.
 SINCE = {
