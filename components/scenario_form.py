@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from components import choices, settings_form
+from components import choices, media_form, settings_form
 from components.form import Form, Slots, pair, seeded
 from components.format import short_tokens
 from components.scenario_state import WIDGET, Held, moved
@@ -32,6 +32,7 @@ def draw(held: Held) -> Slots:
         _load(form)
         _engine(form)
         settings_form.draw(form)
+        media_form.draw(form)
     return form.slots
 
 

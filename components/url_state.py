@@ -28,7 +28,7 @@ VIEW = ("baseline", "against", "prices", "overlays", "cut")
 EXTRAS = ("accelerator_name", "units", "config", "pins", *VIEW)
 DEFAULTS = Scenario(model="-").model_dump(mode="json")
 FIELDS = tuple(name for name in DEFAULTS if name != "scenario_version")
-MOST_PARTS = 4  # no nested value has more; each doubles what is tried
+MOST_PARTS = 5  # no nested value has more; each doubles what is tried
 NUMBER = re.compile(r"-?\d{1,20}(\.\d{1,20})?([eE][-+]?\d{1,3})?")
 
 

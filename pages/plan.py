@@ -7,6 +7,7 @@ from components import (
     formula_view,
     layer_strip,
     legend,
+    media_line,
     memory_bar,
     plain_table,
     terms_table,
@@ -35,6 +36,7 @@ def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) ->
     st.caption(wording.how_sure(report, held.units))
     draw_remarks(outcome, report)
     draw_metrics(planned, report, held.units)
+    media_line.draw(report, held.units)
     bars = bars_of(planned)
     with st.container(gap="xxsmall"):
         st.plotly_chart(

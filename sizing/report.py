@@ -136,6 +136,22 @@ class MixedLoad:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MediaReport:
+    """What the media of one sequence take: tokens of its context and bytes of its cache, by the logical minimum.
+
+    `image_tokens` and `image_bytes` are of one image. None: the rule of this family of models is not known.
+    """
+
+    images: int
+    image_tokens: int | None
+    image_bytes: int | None
+    video_tokens: int | None
+    audio_tokens: int | None
+    tokens: int | None
+    cache_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The verdict and the capacity alone, without the remedies."""
 
@@ -194,6 +210,7 @@ class Report:
     differences: tuple[Difference, ...] = ()
     mixed: MixedLoad | None = None
     host: Host | None = None
+    media: MediaReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, in DESIGN.md's order."""
@@ -213,6 +230,7 @@ class Report:
             "differences": [asdict(each) for each in self.differences],
             "mixed": asdict(self.mixed) if self.mixed else None,
             "host": asdict(self.host) if self.host else None,
+            "media": asdict(self.media) if self.media else None,
         }
 
 

@@ -101,6 +101,24 @@ class MediaLimits(_Part):
     audio: Items | None = None
 
 
+Pixels = Annotated[int, Field(ge=1, le=100_000, strict=True)]
+Frames = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False, strict=True)]
+
+
+class Media(_Part):
+    """What each sequence carries beside text: images, a video of so many frames, both of one size in pixels, and audio.
+
+    Its tokens are part of context_length.
+    """
+
+    images: Items = 0
+    frames: Frames = 0
+    width: Pixels | None = None
+    height: Pixels | None = None
+    audio_seconds: Seconds = 0
+
+
 class Scenario(_Part):
     """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means.
 
@@ -110,7 +128,7 @@ class Scenario(_Part):
     weights that each GPU leaves in host memory; `media_limits`, vLLM's --limit-mm-per-prompt, where a kind of input at
     0 leaves its encoder out; `pooling`, vLLM's --runner pooling: hidden states are returned, as embeddings are, and
     there is no output head; and SGLang's `mamba_full_memory_ratio`, bytes of recurrent states for each byte of tokens,
-    or `max_mamba_cache_size`, so many slots of them.
+    or `max_mamba_cache_size`, so many slots of them. `media`: the images, video and audio of each sequence.
     """
 
     scenario_version: Literal[1] = 1
@@ -156,6 +174,7 @@ class Scenario(_Part):
     cpu_offload_bytes: Size | None = None
     media_limits: MediaLimits | None = None
     pooling: Flag | None = None
+    media: Media | None = None
     speculative: Speculative | None = None
     lora: Lora | None = None
     shared_prefix_tokens: Annotated[int, Field(ge=0, le=LONGEST_CONTEXT, strict=True)] = 0
@@ -166,6 +185,11 @@ class Scenario(_Part):
     def no_limits_are_null(cls, limits: MediaLimits | None) -> MediaLimits | None:
         """One way to say it, so that equal scenarios are equal."""
         return None if limits == MediaLimits() else limits
+
+    @field_validator("media")
+    @classmethod
+    def no_media_is_null(cls, media: Media | None) -> Media | None:
+        return media if media and (media.images or media.frames or media.audio_seconds) else None
 
     @property
     def placement(self) -> Placement:
@@ -190,7 +214,13 @@ def make_scenario(values: Mapping[str, Any]) -> Scenario:
         raise _first_fault(error) from None
     check_prefix(scenario)
     _check_average(scenario)
+    _check_size(scenario.media)
     return scenario
+
+
+def _check_size(media: Media | None) -> None:
+    if media and (media.images or media.frames) and (media.width is None or media.height is None):
+        raise ScenarioError("media", "The tokens of an image depend on its size: media needs a width and a height.")
 
 
 def _check_average(scenario: Scenario) -> None:
@@ -219,9 +249,10 @@ OBJECTS = {
     "speculative": 'Null is needed, or {"method": …, "tokens": …, "model": …}.',
     "tensor_split": "Numbers from 0 on are needed, one for each GPU, with commas between: 3,1.",
     "lora": 'Null is needed, or {"max_loras": …, "rank": …}.',
+    "media": 'Null is needed, or {"images": …, "frames": …, "width": …, "height": …, "audio_seconds": …}.',
     "media_limits": 'Null is needed, or {"image": …, "video": …, "audio": …}, each a number or null.',
 }
-WITH_PARTS = ("speculative", "lora", "media_limits")
+WITH_PARTS = ("speculative", "lora", "media", "media_limits")
 
 
 def _first_fault(error: ValidationError) -> ScenarioError:

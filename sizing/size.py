@@ -5,14 +5,26 @@ from typing import Any
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
+from sizing.cache import CacheCost
 from sizing.capacity import longest_context, most_sequences
 from sizing.differences import differences
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.logical import logical_cost
+from sizing.media.tokens import MediaTokens, check_media, media_notes, media_tokens
 from sizing.memory import shared_notes
 from sizing.mixed import mixed_load
-from sizing.report import Answer, CacheReport, Capacity, Footprint, Report, Speed, State, Verdict
+from sizing.report import (
+    Answer,
+    CacheReport,
+    Capacity,
+    Footprint,
+    MediaReport,
+    Report,
+    Speed,
+    State,
+    Verdict,
+)
 from sizing.room import fullest_load, is_tight, replica_batches, room, tightest_rank
 from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
 
@@ -26,6 +38,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
     """What the scenario's engine makes of it; maps and tables ask it for arrays. Raises as `size`."""
     planned = ENGINES[scenario.engine].plan(scenario, spec, accelerator)
     check_prefix(planned.scenario)
+    check_media(planned.scenario, planned.spec)
     notes = (*planned.notes, *shared_notes(scenario, accelerator))
     return replace(planned, asked_kv=scenario.kv_dtype, notes=notes)
 
@@ -41,6 +54,8 @@ def report_of(planned: EnginePlan) -> Report:
     logical = logical_cost(planned)
     cluster = _cluster(planned)
     capacity = _capacity(planned)
+    media = media_tokens(scenario.media, planned.spec) if scenario.media else None
+    more = (*_capacity_notes(capacity), *(media_notes(media, planned.spec) if media else ()))
     return Report(
         scenario=scenario,
         per_gpu=_fullest(planned),
@@ -58,10 +73,28 @@ def report_of(planned: EnginePlan) -> Report:
         verdict=_verdict(planned),
         speed=Speed(),
         grades=planned.grades,
-        notes=tuple(dict.fromkeys([*planned.notes, *_capacity_notes(capacity)])),
+        notes=tuple(dict.fromkeys([*planned.notes, *more])),
         differences=differences(planned, replica_batches(scenario)),
         mixed=mixed_load(planned),
         host=planned.host,
+        media=_media(media, logical, tokens) if media else None,
+    )
+
+
+def _media(media: MediaTokens, logical: CacheCost, length: int) -> MediaReport:
+    """Bytes that a sequence of so many tokens would have less without them."""
+
+    def taken(tokens: int | None) -> int | None:
+        return None if tokens is None else int(logical.bytes(length)) - int(logical.bytes(length - tokens))
+
+    return MediaReport(
+        images=media.images,
+        image_tokens=media.image,
+        image_bytes=taken(media.image),
+        video_tokens=media.video,
+        audio_tokens=media.audio,
+        tokens=media.total,
+        cache_bytes=taken(media.total),
     )
 
 

@@ -60,6 +60,16 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "media_limits": st.none()
     | st.fixed_dictionaries({kind: st.none() | st.integers(0, 99) for kind in ("image", "video", "audio")}),
     "pooling": flags,
+    "media": st.none()
+    | st.fixed_dictionaries(
+        {
+            "images": st.integers(1, 99),
+            "frames": st.integers(0, 999),
+            "width": st.integers(1, 9999),
+            "height": st.integers(1, 9999),
+            "audio_seconds": st.floats(0, 3600),
+        }
+    ),
     "gpu_layers": st.none() | st.integers(0, 4096),
     "cpu_moe_layers": st.none() | st.integers(0, 4096),
     "split_mode": st.sampled_from([None, "layer", "row", "none", "tensor"]),

@@ -111,6 +111,25 @@ def test_experts_in_host_memory_and_what_it_holds() -> None:
     assert "Host memory holds" in said(app)
 
 
+def test_images_of_a_request() -> None:
+    """Qwen3-VL: 1,024 tokens of 98,304 bytes for an image of 1,024 × 1,024."""
+    app = opened(model="Qwen/Qwen3-VL-30B-A3B-Instruct", tensor_parallel=2)
+    app.session_state["carried"] = True
+    ran(app)
+    ran(app.number_input(key="form_carried_images").set_value(4))
+    assert query(app, "media.images") == "4"
+    assert "An image of 1,024 × 1,024 takes 1,024 tokens and 96 MiB of cache." in said(app)
+    assert "Together 4,096 of 8,192 tokens (50%) and 384 MiB of a request's cache." in said(app)
+    ran(app.number_input(key="form_carried_images").set_value(9))
+    assert "more than its 8,192 tokens in all" in said(app)
+
+
+def test_a_link_with_media_that_the_model_does_not_take() -> None:
+    app = opened(**{"media.images": 1, "media.width": 64, "media.height": 64})
+    assert "This model takes no images." in said(app)
+    assert not [each for each in opened().expander if "Images" in each.label]
+
+
 def test_drafts_and_adapters() -> None:
     app = with_settings()
     ran(app.selectbox(key="form_draft_method").set_value("ngram"))

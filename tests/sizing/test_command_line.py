@@ -26,6 +26,7 @@ REPORT_FIELDS = {
     "differences",
     "mixed",
     "host",
+    "media",
 }
 
 

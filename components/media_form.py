@@ -1,0 +1,65 @@
+"""What each request carries beside text, for models that see or hear."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from components.form import Form, seeded
+from components.scenario_state import WIDGET, moved
+from components.solve import find_model
+from model_catalog.fields import ConfigError
+from model_catalog.lookup import UnknownModel
+from model_catalog.tensors import TensorClass
+
+USUAL_SIDE = 1024
+MOST = {"images": 999, "frames": 100_000, "width": 100_000, "height": 100_000}
+
+
+def draw(form: Form) -> None:
+    """Nothing for models of text alone. While it is closed its controls are not drawn, and their values are kept."""
+    sees, hears = _senses(form)
+    held = form.get("media")
+    place = st.empty()
+    form.slots["media"] = place
+    if not (sees or hears or held):
+        return
+    opened = st.expander("Images and audio in a request", icon=":material/image:", key="carried", on_change="rerun")
+    if not opened.open:
+        return
+    given = held if isinstance(held, Mapping) else {}
+    with opened:
+        form.put("media", (_seen(given) if sees or held else {}) | (_heard(given) if hears or held else {}))
+        form.slot("media")
+
+
+def _senses(form: Form) -> tuple[bool, bool]:
+    """Whether the model sees, and whether it hears."""
+    try:
+        spec = find_model(str(form.get("model")), form.held.config_text)
+    except (ConfigError, UnknownModel):
+        return False, False
+    kinds = {tensor.kind for tower in spec.towers for tensor in tower.tensors}
+    return TensorClass.VISION in kinds, TensorClass.AUDIO in kinds
+
+
+def _seen(given: Mapping[str, Any]) -> dict[str, int]:
+    labels = {"images": "Images", "frames": "Video frames", "width": "Width, pixels", "height": "Height, pixels"}
+    usual = {"images": 0, "frames": 0, "width": USUAL_SIDE, "height": USUAL_SIDE}
+    seen = {}
+    for row in (("images", "frames"), ("width", "height")):
+        for column, name in zip(st.columns(2, gap="small"), row, strict=True):
+            with column:
+                seeded(f"carried_{name}", given.get(name) or usual[name])
+                least = 0 if name in ("images", "frames") else 1
+                seen[name] = int(_number(f"carried_{name}", labels[name], least, MOST[name]))
+    return seen
+
+
+def _heard(given: Mapping[str, Any]) -> dict[str, float]:
+    seeded("carried_audio", float(given.get("audio_seconds") or 0))
+    return {"audio_seconds": float(_number("carried_audio", "Audio, seconds", 0.0, 86_400.0))}
+
+
+def _number(key: str, label: str, least: float, most: float) -> float:
+    return st.number_input(label, min_value=least, max_value=most, key=WIDGET + key, on_change=moved)
