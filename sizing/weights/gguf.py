@@ -33,6 +33,7 @@ NARROWER = {
     "q5_k": "q5_1",
     "q6_k": "q8_0",
 }
+PLAIN_PREDICTION = ("norm", "conv", "router", "gate.weight")  # what of prediction layers stays f32
 UNMIXED = ("f16", "bf16", "q8_0")
 EIGHT = 8  # Mixtral: the quantizer spends more bits on the attention of models with just eight experts
 # Softmax attention with joined projections: the rule of the releases that made the published files.
@@ -70,7 +71,7 @@ class GgufRule:
             return GGML["f32" if len(tensor.shape) == 1 else "f16"]
         part = self._part(tensor)
         ends = part in (Part.OUTPUT, Part.EMBEDDING) and "position" not in tensor.name
-        if not ends and not is_linear(tensor):
+        if not ends and not _is_quantized(tensor):
             return GGML["f32"]
         index = self._layers - 1 if layer is None else layer
         return GGML[_fitting(self._type(part, index), tensor.shape[-1])]
@@ -171,6 +172,13 @@ class GgufRule:
 
 def gguf_rule(spec: ModelSpec, precision: str) -> Rule:
     return GgufRule(spec, precision)
+
+
+def _is_quantized(tensor: Tensor) -> bool:
+    """Of prediction layers every matrix but the routers, their embedding and projection too (receipt l045)."""
+    if tensor.kind is not TensorClass.PREDICTION:
+        return is_linear(tensor)
+    return len(tensor.shape) == 2 and not any(part in tensor.name for part in PLAIN_PREDICTION)
 
 
 def _fitting(chosen: str, columns: int) -> str:

@@ -30,10 +30,13 @@ def part_bytes(part: Iterable[Stored]) -> dict[TensorClass, int]:
     """Bytes by class of some tensors, undivided."""
     total: dict[TensorClass, int] = {}
     for each in part:
-        tensor = each.tensor
-        size = each.packing.bytes_of(*matrix(tensor.shape)) * tensor.count
-        total[tensor.kind] = total.get(tensor.kind, 0) + size
+        kind = each.tensor.kind
+        total[kind] = total.get(kind, 0) + size_of(each)
     return total
+
+
+def size_of(stored: Stored) -> int:
+    return stored.packing.bytes_of(*matrix(stored.tensor.shape)) * stored.tensor.count
 
 
 def matrix(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -38,9 +38,17 @@ class RowSplit:
         cuts = [0, *(int(end - end % self.tile) for end in ends), rows]
         over = -columns % PADDING
         padding = stored.packing.bytes_of(1, over) if over else 0
-        sizes = [stored.packing.bytes_of(end - start, columns) + padding for start, end in pairwise(cuts)]
-        counted = zip(sizes, pairwise(cuts), strict=True)
-        return tuple(size * stored.tensor.count if end > start else 0 for size, (start, end) in counted)
+        return tuple(
+            stored.packing.bytes_of(end - start, columns) + padding if end > start else 0
+            for start, end in pairwise(cuts)
+        )
+
+
+def padding_of(stored: Stored) -> int:
+    """Bytes after the last row of quantized blocks, up to a multiple of PADDING elements."""
+    over = -stored.tensor.shape[-1] % PADDING
+    quantized = len(stored.tensor.shape) > 1 and stored.packing.block_columns > 1
+    return stored.packing.bytes_of(1, over) if over and quantized else 0
 
 
 def row_split(split: Sequence[float], accelerator: Accelerator | None) -> RowSplit:

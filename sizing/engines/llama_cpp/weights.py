@@ -6,15 +6,16 @@ from itertools import chain
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
-from sizing.engines.llama_cpp.row_split import RowSplit, is_matrix
+from sizing.engines.llama_cpp.row_split import RowSplit, is_matrix, padding_of
 from sizing.engines.llama_cpp.split import Share
 from sizing.scenario import ScenarioError
 from sizing.weights.inventory import Inventory, Part, Stored, inventory
 from sizing.weights.linears import is_expert
 from sizing.weights.precisions import AUTO, GGUF, resolve_precision
-from sizing.weights.stored import part_bytes
+from sizing.weights.stored import part_bytes, size_of
 
 AS_GGUF = {"bf16": "gguf-bf16", "fp16": "gguf-f16", "fp32": "fp32"}
+ALIGNMENT = 128  # of tensors in CUDA's buffers (ggml_backend_cuda_buffer_type_get_alignment)
 KEPT = ("mxfp4", "nvfp4", "fp32")  # formats of checkpoints that GGUF has too
 
 
@@ -85,14 +86,14 @@ def held_by(spec: ModelSpec, precision: str, placing: Placing) -> Held:
 
 def _held(file: Inventory, placing: Placing) -> Held:
     whole = _each_layer(file, _total)
-    experts = _each_layer(file, lambda part: _total(filter(is_of_experts, part)))
-    host, left = placing.host, experts[placing.host.last : placing.cpu_moe]
+    host = placing.host
+    left = _each_layer(file, lambda part: _total(filter(is_of_experts, part)))[host.last : placing.cpu_moe]
     kept = _total(file.first) + sum(whole[: host.last])
     if host.output:
         kept += _total(file.last) + (_total(file.tied) if placing.tied_twice else 0)
     predicts = [each for each in file.towers if each.tensor.kind is TensorClass.PREDICTION]
-    draft_host = _total(filter(is_of_experts, predicts)) if placing.cpu_moe > len(whole) else 0
-    own = [_own(file, share, whole, experts[: placing.cpu_moe]) for share in placing.devices]
+    draft_host = [each for each in predicts if is_of_experts(each)] if placing.cpu_moe > len(whole) else []
+    own = [_own(file, placing, share) for share in placing.devices]
     cut = [_cut(file, placing, owner) for owner in range(len(own))]
     uncut = tuple(size - sum(parts) for size, parts in zip(own, cut, strict=True))
     return Held(
@@ -101,8 +102,8 @@ def _held(file: Inventory, placing: Placing) -> Held:
         mapped=kept + (sum(whole[host.last : placing.cpu_moe]) if any(left) else 0),
         cut=tuple(map(sum, cut)),
         encoder=_total(each for each in file.towers if each.tensor.kind is not TensorClass.PREDICTION),
-        draft=_total(predicts) - draft_host,
-        draft_host=draft_host,
+        draft=_allocated(each for each in predicts if each not in draft_host),
+        draft_host=_total(draft_host),
         own=uncut,
     )
 
@@ -112,10 +113,13 @@ def _each_layer(file: Inventory, measure: Callable[[Part], int]) -> list[int]:
     return [kinds[number] for number in file.layer_kinds]
 
 
-def _own(file: Inventory, share: Share, whole: list[int], left: list[int]) -> int:
-    """Bytes of a device's own layers. `left`: the experts of the first layers, which are not there."""
-    output = _total((*file.last, *file.tied)) if share.output else 0
-    return sum(whole[share.first : share.last]) - sum(left[share.first : share.last]) + output
+def _own(file: Inventory, placing: Placing, share: Share) -> int:
+    """Bytes of a device's own layers, without the experts that are left on the host."""
+    whole = _each_layer(file, _allocated)
+    dense = _each_layer(file, lambda part: _allocated(each for each in part if not is_of_experts(each)))
+    apart = min(max(share.first, placing.cpu_moe), share.last)
+    output = _allocated((*file.last, *file.tied)) if share.output else 0
+    return sum(dense[share.first : apart]) + sum(whole[apart : share.last]) + output
 
 
 def _cut(file: Inventory, placing: Placing, owner: int) -> list[int]:
@@ -135,6 +139,11 @@ def _cut(file: Inventory, placing: Placing, owner: int) -> list[int]:
 def is_of_experts(stored: Stored) -> bool:
     """Routed experts with their biases: what --n-cpu-moe keeps on the host (common.h LLM_FFN_EXPS_REGEX)."""
     return is_expert(stored.tensor) or ".experts." in stored.tensor.name
+
+
+def _allocated(part: Iterable[Stored]) -> int:
+    """Bytes on a device, where each tensor ends at a whole unit of alignment."""
+    return sum(-(-(size_of(each) + padding_of(each)) // ALIGNMENT) * ALIGNMENT for each in part)
 
 
 def _total(part: Iterable[Stored]) -> int:

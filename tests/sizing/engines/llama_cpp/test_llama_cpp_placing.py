@@ -80,22 +80,28 @@ def test_rows_before_the_loader_knew_of_backends() -> None:
 
 @pytest.mark.parametrize("layers", [0, 1, 48])
 def test_experts_of_the_first_layers_stay_on_the_host(layers: int) -> None:
-    """--n-cpu-moe: 128 experts of 3 × 2,048 × 768 elements in Q4_0's 18 bytes for 32 are 324 MiB a layer."""
+    """--n-cpu-moe: 128 experts of 3 × 2,048 × 768 elements in Q4_0's 18 bytes for 32 are 324 MiB a layer.
+
+    On the GPU rows of 768 are followed by 256 elements more, and tensors begin at multiples of 128 bytes.
+    """
     everything, some = planned(weights="q4_0"), planned(weights="q4_0", cpu_moe_layers=layers)
     moved = everything.ranks[0].weights - some.ranks[0].weights
-    assert moved == layers * 324 * MIB
+    assert moved == layers * (324 * MIB + 256)
     assert some.host is not None
     assert everything.host is not None
-    assert some.host.weights_bytes - everything.host.weights_bytes == moved
+    assert some.host.weights_bytes - everything.host.weights_bytes == layers * 324 * MIB
     assert some.ranks[0].cache.kv(1024, 1) == everything.ranks[0].cache.kv(1024, 1)
 
 
 def test_biases_of_experts_go_with_them_and_dense_layers_have_none() -> None:
-    """gpt-oss: 32 experts of three matrices of 2,880 × 2,880 in Q4_0's 18 bytes for 32, and of three biases in f32."""
-    each = 3 * 2880 * (2880 // 32 * 18) + 3 * 2880 * 4
+    """gpt-oss: 32 experts of three matrices of 2,880 × 2,880 in Q4_0's 18 bytes for 32, and of three biases in f32.
+
+    Rows of 2,880 are followed by 192 elements more, 108 bytes, and tensors begin at multiples of 128.
+    """
+    layer = 32 * (3 * 2880 * (2880 // 32 * 18) + 3 * 2880 * 4) + 3 * 128
     plans = [planned("openai/gpt-oss-20b", weights="q4_0", cpu_moe_layers=n) for n in (0, 1, 24, 99)]
     weights = [made.ranks[0].weights for made in plans]
-    assert [weights[0] - size for size in weights] == [0, 32 * each, 24 * 32 * each, 24 * 32 * each]
+    assert [weights[0] - size for size in weights] == [0, layer, 24 * layer, 24 * layer]
     dense = [planned("deepseek-ai/DeepSeek-V3", cpu_moe_layers=n).ranks[0].weights for n in (0, 3, 4)]
     assert dense[0] == dense[1] > dense[2]
 
