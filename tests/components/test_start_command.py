@@ -38,7 +38,7 @@ def started(**values: Any) -> str:
         ),
         (
             {"weights": "fp8", "enforce_eager": True, "max_num_seqs": 64, "cpu_offload_bytes": 4 * 2**30},
-            f"vllm serve {LLAMA} --quantization fp8 --max-num-seqs 64 --enforce-eager --cpu-offload-gb 4",
+            f"vllm serve {LLAMA} --quantization fp8_per_channel --max-num-seqs 64 --enforce-eager --cpu-offload-gb 4",
         ),
         (
             {"media_limits": {"image": 0, "video": 0}, "pooling": True},
@@ -52,7 +52,7 @@ def started(**values: Any) -> str:
         ),
         (
             {"engine": "sglang", "tensor_parallel": 2, "data_parallel": 2, "dp_attention": True, "max_num_seqs": 64},
-            f"python -m sglang.launch_server --model-path {LLAMA} --tp-size 2 --dp-size 2 --enable-dp-attention "
+            f"python -m sglang.launch_server --model-path {LLAMA} --tp-size 2 --attn-dp-size 2 "
             "--max-running-requests 64",
         ),
         (
