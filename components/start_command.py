@@ -15,6 +15,7 @@ from sizing.engines.words import OPTIONS
 from sizing.formats import SAME
 from sizing.scenario import KvFormats, MediaLimits, Scenario, StateFormats
 from sizing.versions import at_least
+from sizing.weights.precisions import GGUF
 
 PARALLEL = {
     "tensor_parallel": "--tensor-parallel-size",
@@ -56,10 +57,21 @@ def start_notes(asked: Scenario, planned: EnginePlan) -> list[str]:
         notes.append("The file is the model converted to GGUF; all GPUs that are visible are used.")
     elif asked.weights not in ("auto", *LONG_NAMES) and (stored or asked.weights not in _loads(planned)):
         notes.append(f"Put a checkpoint in {weights_label(asked.weights)} in the place of {asked.model}.")
+    notes += _without_loader(planned) if asked.engine == "vllm" else []
     if asked.engine == "vllm" and not starts(planned):
         longest = planned.scenario.max_model_len or 0
         notes.append(f"With max_model_len {longest:,} this does not start: not one request of that length fits.")
     return notes
+
+
+def _without_loader(planned: EnginePlan) -> list[str]:
+    """Formats of files that vLLM once read (quantization/__init__.py of 0.23.0 to 0.28.0)."""
+    scenario = planned.scenario
+    name, gone = ("GGUF", "0.24.0") if scenario.weights in GGUF else ("bitsandbytes", "0.28.0")
+    read = scenario.weights in GGUF or scenario.weights.startswith("bnb-")
+    if not read or not at_least(release_of(scenario.engine_version)[1], gone):
+        return []
+    return [f"vLLM reads no {name} checkpoints from {gone} on."]
 
 
 def _loads(planned: EnginePlan) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.start_command import start_command
+from components.start_command import start_command, start_notes
 from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from sizing.engines import ENGINES
@@ -168,6 +168,20 @@ def test_bitsandbytes_is_gone() -> None:
     text = command("vllm", engine_version="0.28.0", weights="bnb-nf4")
     assert text is not None
     assert "quantization" not in text
+
+
+@pytest.mark.parametrize(
+    ("weights", "last", "first"), [("bnb-nf4", "0.27.0", "0.28.0"), ("q4_k_m", "0.23.0", "0.24.0")]
+)
+def test_formats_without_a_loader_are_told(weights: str, last: str, first: str) -> None:
+    """The last release with the loader, and the first without it."""
+    spec, card = find_entry(LLAMA).spec, get_accelerator("h200-sxm-141gb")
+    notes = []
+    for release in (last, first):
+        asked = make_scenario({"model": LLAMA, "engine": "vllm", "engine_version": release, "weights": weights})
+        notes.append(" ".join(start_notes(asked, plan(asked, spec, card))))
+    assert "checkpoints from" not in notes[0]
+    assert f"checkpoints from {first} on" in notes[1]
 
 
 def test_options_of_tensorrt_llms_file() -> None:

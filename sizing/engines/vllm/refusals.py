@@ -57,6 +57,9 @@ FOREIGN = {
 }
 
 
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # vllm/config/lora.py, read in 0.14.0 to 0.33.0
+
+
 def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -> None:
     """Raises ScenarioError or PlacementError at the field at fault."""
     _check_foreign(scenario)
@@ -71,6 +74,8 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -
             "context_length",
             f"vLLM rejects requests longer than max_model_len, here {scenario.max_model_len:,} tokens.",
         )
+    if scenario.lora and scenario.lora.rank not in RANKS:
+        raise ScenarioError("lora", f"vLLM takes a max_lora_rank of {', '.join(map(str, RANKS))}.")
     if rules.v0 and scenario.decode_context_parallel > 1:
         raise ScenarioError("decode_context_parallel", "This vLLM release has no decode context parallelism.")
 

@@ -174,3 +174,11 @@ def test_experts_may_be_parallel() -> None:
     )
     spec = replace(m.LLAMA_8B, layers=(LayerRun(32, layer),))
     assert m.plan(spec, expert_parallel=True).printed.kv_tokens
+
+
+def test_ranks_of_adapters_are_those_listed() -> None:
+    """vllm/config/lora.py: 1, 8, 16, 32, 64, 128, 256, 320 and 512."""
+    m.plan(m.LLAMA_8B, None, lora={"max_loras": 1, "rank": 320})
+    with pytest.raises(ScenarioError) as refused:
+        m.plan(m.LLAMA_8B, None, lora={"max_loras": 1, "rank": 24})
+    assert refused.value.field == "lora"
