@@ -8,7 +8,7 @@ from typing import Any
 
 from components.solve import OWN_CONFIG
 from hardware_catalog import all_accelerators
-from model_catalog.lookup import all_ids, entry_ids
+from model_catalog.lookup import UnknownModel, all_ids, drafts_for, entry_ids, find_entry
 from model_catalog.spec import ModelSpec
 from sizing.engines import ENGINES, minimum, transformers
 from sizing.engines.simple import SimpleRules
@@ -81,6 +81,28 @@ def model_label(model: str) -> str:
 def accelerator_names() -> dict[str, str]:
     own = {OWN_ACCELERATOR: "Your own accelerator", NO_ACCELERATOR: "None, no memory limit"}
     return own | {each.id: each.name for each in all_accelerators()}
+
+
+def drafts(model: str, needs: str) -> list[str]:
+    """Checkpoints to draft for a model: those made for it, or smaller models of its maker with its vocabulary."""
+    if needs != "model":
+        return [draft for draft in drafts_for(model) if find_entry(draft).spec.draft_kind == needs]
+    try:
+        vocab, width = _sizes(model)
+    except UnknownModel:
+        return []
+    siblings = [other for other in entry_ids() if organisation_of(other) == organisation_of(model)]
+    sizes = {other: _sizes(other) for other in siblings}
+    return [other for other in siblings if vocab and sizes[other][0] == vocab and 0 < sizes[other][1] < width]
+
+
+@cache
+def _sizes(model: str) -> tuple[int, int]:
+    """Vocabulary and width as the config states them, 0 where it does not."""
+    config = find_entry(model).config
+    text = config.get("text_config", config)
+    vocab, width = text.get("vocab_size"), text.get("hidden_size")
+    return vocab if isinstance(vocab, int) else 0, width if isinstance(width, int) else 0
 
 
 def accelerator_label(accelerator: str) -> str:

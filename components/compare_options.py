@@ -12,8 +12,9 @@ from components.compare_prices import rent_of
 from components.export_tables import Cell, Table
 from components.format import BYTES_IN, Unit
 from components.scenario_state import Held
-from components.solve import Outcome, find_model
+from components.solve import Outcome, drafted, find_model
 from hardware_catalog import all_accelerators
+from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator
 from sizing.comparison import Option, over_accelerators, over_values
 from sizing.engines import ENGINES
@@ -34,11 +35,15 @@ def _asked(question: Question) -> Scenario:
     return make_scenario(json.loads(question[0]))
 
 
+def _spec(scenario: Scenario, question: Question) -> ModelSpec:
+    return drafted(find_model(scenario.model, question[1]), scenario)
+
+
 @lru_cache(maxsize=32)
 def accelerator_options(question: Question) -> tuple[Option, ...]:
     """Those on which the scenario fits as it is come first, both parts in the catalog's order."""
     scenario = _asked(question)
-    options = over_accelerators(scenario, find_model(scenario.model, question[1]), all_accelerators())
+    options = over_accelerators(scenario, _spec(scenario, question), all_accelerators())
     return tuple(sorted(options, key=lambda each: each.room is None or each.room < 0))
 
 
@@ -59,7 +64,7 @@ def engine_options(question: Question) -> tuple[Option, ...]:
 
 
 def _changed(scenario: Scenario, question: Question, changes: Mapping[str, Mapping[str, Any]]) -> tuple[Option, ...]:
-    spec = find_model(scenario.model, question[1])
+    spec = _spec(scenario, question)
     return tuple(over_values(scenario, spec, find_accelerator(scenario.accelerator), changes))
 
 

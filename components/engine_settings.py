@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
+from components import draft_settings
 from components.form import Form, seeded
 from components.format import listed
 from components.scenario_state import WIDGET, Held, moved
@@ -27,12 +28,6 @@ SWITCHES = (
 )
 CHOICES = {"split_mode": get_args(SplitMode)}
 NONE_TOO = ("gpu_layers", "cpu_moe_layers")  # settings of which 0 is one
-DRAFTS: Mapping[str, Sequence[str]] = {
-    "vllm": ("mtp", "eagle", "eagle3", "ngram"),
-    "sglang": ("nextn", "eagle", "eagle3", "ngram"),
-    "llama.cpp": ("mtp",),
-    "tensorrt-llm": ("mtp", "eagle3", "ngram"),
-}
 ADAPTERS = ("vllm", "sglang")
 DEFAULT = ""
 KINDS = {"image": "Images", "video": "Videos", "audio": "Audio clips"}
@@ -45,8 +40,7 @@ def draw(form: Form) -> None:
     st.caption(ENGINES[engine].label)
     for name, option in OPTIONS[engine].items():
         _control(form, name, option, getattr(own, name, None))
-    if engine in DRAFTS:
-        _draft(form, DRAFTS[engine])
+    draft_settings.draw(form)
     if engine in ADAPTERS:
         _adapters(form)
 
@@ -150,28 +144,6 @@ def _shares(form: Form, name: str, label: str) -> None:
     text = st.text_input(label, key=WIDGET + name, on_change=moved, placeholder="such as 3,1")
     form.put(name, text.strip() or None)
     form.slot(name)
-
-
-def _draft(form: Form, methods: Sequence[str]) -> None:
-    held = form.held.values.get("speculative")
-    shown = held["method"] if isinstance(held, Mapping) else DEFAULT
-    left, right = st.columns([1.35, 1], gap="small")
-    with left:
-        method = form.choose(
-            "draft_method",
-            "Speculation",
-            [DEFAULT, *methods],
-            shown,
-            format_func=lambda name: name or "None",
-        )
-    given = dict(held) if isinstance(held, Mapping) and held.get("method") == method else {"method": method}
-    if method == DEFAULT:
-        form.put("speculative", None)
-    else:
-        with right:
-            given["tokens"] = _count("draft_tokens", "Its tokens", given.get("tokens", 1))
-        form.put("speculative", given)
-    form.slot("speculative")
 
 
 def _adapters(form: Form) -> None:

@@ -13,6 +13,7 @@ from model_catalog.importers import read_config
 from model_catalog.lookup import UnknownModel, find_entry
 from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator
+from sizing.drafting import with_draft
 from sizing.engines.plan import EnginePlan
 from sizing.placement import PlacementError, check_placement
 from sizing.report import Report
@@ -93,8 +94,17 @@ def _answered(values: dict[str, Any], outcome: Outcome) -> Outcome:
     scenario = make_scenario(values)
     accelerator = find_accelerator(scenario.accelerator)
     assert outcome.spec is not None
-    planned = plan(scenario, outcome.spec, accelerator)
+    planned = plan(scenario, drafted(outcome.spec, scenario), accelerator)
     return replace(outcome, asked=scenario, accelerator=accelerator, planned=planned, report=report_of(planned))
+
+
+def drafted(spec: ModelSpec, scenario: Scenario) -> ModelSpec:
+    """The model with its draft, which comes from the catalog and never from a path. Raises ScenarioError."""
+    name = scenario.speculative.model if scenario.speculative else None
+    try:
+        return with_draft(spec, find_entry(name).spec) if name else spec
+    except UnknownModel as error:
+        raise ScenarioError("speculative", str(error)) from None
 
 
 def _check_sizes(values: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from components.choices import name_of, weights_label
 from components.start_flags import LONG_NAMES, Flags, lines, long, parallel, settings, starts, with_length
 from components.start_sglang import start_sglang
 from components.start_tensorrt_llm import start_tensorrt_llm
+from sizing.engines.llama_cpp.drafts import method_of
 from sizing.engines.plan import EnginePlan
 from sizing.engines.vllm.loaded import TEXT_ONLY
 from sizing.engines.vllm.rules import release_of, rules_of
@@ -128,8 +129,10 @@ def _llama_cpp(asked: Scenario, planned: EnginePlan) -> Flags:
         if plain not in ("auto", "fp16"):
             yield flag, LLAMA_NAMES.get(plain, plain)
     yield from settings(asked.model_copy(update={"max_num_seqs": None}))
-    if asked.speculative and asked.speculative.method == "mtp":
-        yield "--spec-type", "draft-mtp"
+    if asked.speculative:
+        yield "--spec-type", method_of(asked.speculative.method)
+        if asked.speculative.model:
+            yield "--model-draft", f"{name_of(asked.speculative.model)}.gguf"
         yield "--spec-draft-n-max", str(asked.speculative.tokens)
 
 

@@ -3,16 +3,17 @@
 kv_cache_config of the file replaces what flags say of it, so that the fraction goes there beside its other options.
 """
 
+import json
 import shlex
 
 from components.start_flags import Flags, lines, long, parallel, settings, with_length
 from model_catalog.spec import Attention, ModelSpec
 from sizing.engines.plan import EnginePlan
+from sizing.engines.tensorrt_llm.drafts import TYPES
 from sizing.scenario import KvFormats, Scenario, Speculative
 
 PARALLEL = {"tensor_parallel": "--tp_size", "pipeline_parallel": "--pp_size"}
 OPTIONS_FILE = "options.yaml"
-DRAFTS = {"mtp": "MTP", "eagle": "Eagle", "eagle3": "Eagle3", "ngram": "NGram"}
 
 
 def start_tensorrt_llm(asked: Scenario, planned: EnginePlan) -> str:
@@ -68,7 +69,7 @@ def _others(asked: Scenario) -> list[str]:
 
 
 def _drafts(drafter: Speculative) -> list[str]:
-    method = DRAFTS.get(drafter.method.lower(), "MTP")
+    method = TYPES.get(drafter.method.lower(), drafter.method)
     number = "num_nextn_predict_layers" if method == "MTP" else "max_draft_len"
     found = ["speculative_config:", f"  decoding_type: {method}", f"  {number}: {drafter.tokens}"]
-    return [*found, f"  speculative_model_dir: {drafter.model}"] if drafter.model else found
+    return [*found, f"  speculative_model_dir: {json.dumps(drafter.model)}"] if drafter.model else found

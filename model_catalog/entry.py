@@ -51,6 +51,7 @@ class Entry:
     1.1.17 lists it, or the month in its name. Without one, `sorted_as` places it among its generation and is not
     shown. `licence` is the Hub's licence tag, from the same list. `pools`: the repository has a modules.json of
     sentence-transformers, by which engines serve it as an embedding model.
+    shown. `licence` is the Hub's licence tag, from the same list. `draft_for`: ids of the models that it drafts for.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Entry:
     licence: str | None = None
     checkpoint: Checkpoint = Checkpoint()
     pools: bool = False
+    draft_for: tuple[str, ...] = ()
 
     @property
     def age_key(self) -> str:
@@ -104,5 +106,6 @@ def entry_from(data: Mapping[str, Any], aliases: tuple[str, ...] = ()) -> Entry:
         "provenance": Provenance(**data["provenance"]),
         "checkpoint": Checkpoint(**data.get("checkpoint", {})),
         "aliases": aliases,
+        "draft_for": tuple(data.get("draft_for", ())),
     }
     return Entry(**{**data, **parts})

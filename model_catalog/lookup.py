@@ -1,7 +1,8 @@
 """Find a catalog entry by its Hugging Face id.
 
 data/entries/<organisation>.json is a list with one entry a line, each starting with its id, newest first. A look-up
-reads the one file and parses the one line. data/aliases.json maps further ids to the entry with the same facts.
+reads the one file and parses the one line. data/aliases.json maps further ids to the entry with the same facts, and
+data/drafts.json holds checkpoints that only draft for others; they are found by id and are not among the entries.
 """
 
 import json
@@ -42,6 +43,16 @@ def entry_ids() -> tuple[str, ...]:
     return tuple(entry.id for entry in entries)
 
 
+def drafts_for(model_id: str) -> tuple[str, ...]:
+    """Ids of the drafts that were made for this entry or alias."""
+    entry_id = _resolve(model_id) or model_id
+    return tuple(draft for draft in _drafts() if entry_id in map(_target, _entry(draft).draft_for))
+
+
+def _target(model_id: str) -> str:
+    return _resolve(model_id) or model_id
+
+
 def all_ids() -> tuple[str, ...]:
     """Every id that find_entry knows: entries newest first, then aliases."""
     return entry_ids() + tuple(_aliases())
@@ -70,7 +81,7 @@ def _either(ids: list[str]) -> str:
 
 
 def _resolve(model_id: str) -> str | None:
-    if model_id in _lines(_organisation(model_id)):
+    if model_id in _lines(_organisation(model_id)) or model_id in _drafts():
         return model_id
     return _aliases().get(model_id)
 
@@ -81,7 +92,8 @@ def _organisation(model_id: str) -> str:
 
 @cache
 def _entry(entry_id: str) -> Entry:
-    return entry_from(json.loads(_lines(_organisation(entry_id))[entry_id]), _aliases_of().get(entry_id, ()))
+    line = _lines(_organisation(entry_id)).get(entry_id) or _drafts()[entry_id]
+    return entry_from(json.loads(line), _aliases_of().get(entry_id, ()))
 
 
 @cache
@@ -91,12 +103,16 @@ def _files() -> dict[str, Path]:
 
 def _lines(organisation: str) -> dict[str, str]:
     """Entry id → its line, unparsed. Empty for an organisation that has no file."""
-    return _read_lines(organisation) if organisation in _files() else {}
+    return _read_lines(_files()[organisation]) if organisation in _files() else {}
+
+
+def _drafts() -> dict[str, str]:
+    return _read_lines(DATA / "drafts.json")
 
 
 @cache
-def _read_lines(organisation: str) -> dict[str, str]:
-    lines = _files()[organisation].read_text(encoding="utf-8").splitlines()
+def _read_lines(path: Path) -> dict[str, str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
     entries = [line.rstrip(",") for line in lines if line.startswith(LINE_START)]
     return {line[len(LINE_START) : line.index('"', len(LINE_START))]: line for line in entries}
 
@@ -118,7 +134,7 @@ def _aliases_of() -> dict[str, tuple[str, ...]]:
 @cache
 def _ids_by_lower_case() -> dict[str, str]:
     entries = [entry_id for name in _files() for entry_id in _lines(name)]
-    return {known.lower(): known for known in (*_aliases(), *entries)}
+    return {known.lower(): known for known in (*_drafts(), *_aliases(), *entries)}
 
 
 @cache

@@ -188,11 +188,16 @@ class Doubt:
     touches_weights: bool = True
 
 
+# How a checkpoint that is no model by itself drafts for one.
+DraftKind = Literal["eagle", "eagle3", "dflash", "dspark", "medusa", "mlp_speculator", "assistant"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A checkpoint's architecture. `tensors` are those outside the layers and towers (embeddings, head, norms).
 
     `pools`: the checkpoint is published to give embeddings and not text.
+    `draft_kind`: the checkpoint only drafts for another one. `draft`: the other checkpoint that drafts for this one.
     """
 
     model_type: str
@@ -208,6 +213,8 @@ class ModelSpec:
     ropes: tuple[Rope, ...] = ()
     pools: bool = False
     doubts: tuple[Doubt, ...] = field(default=())
+    draft_kind: DraftKind | None = None
+    draft: "ModelSpec | None" = None
 
     def __hash__(self) -> int:
         """Cheap, so that a spec may be a cache's key: looking up the same object never walks its layers."""

@@ -12,6 +12,7 @@ from model_catalog.fields import ConfigError
 from model_catalog.files import is_path, read_file
 from model_catalog.lookup import UnknownModel, find_entry
 from model_catalog.spec import ModelSpec
+from sizing.drafting import with_draft
 from sizing.engines.plan import EnginePlan
 from sizing.placement import PlacementError
 from sizing.report import Report
@@ -25,7 +26,7 @@ def answer(values: Mapping[str, Any]) -> dict[str, Any]:
     try:
         scenario = make_scenario(values)
         accelerator = find_accelerator(scenario.accelerator)
-        planned = plan(scenario, find_spec(scenario.model), accelerator)
+        planned = plan(scenario, find_models(scenario), accelerator)
         report = _with_remedies(report_of(planned), scenario, planned, accelerator)
     except (ScenarioError, PlacementError) as error:
         return error_of(error.field, error.message)
@@ -56,6 +57,18 @@ def find_spec(model: str) -> ModelSpec:
         return find_entry(model).spec
     except UnknownModel as error:
         raise ScenarioError("model", str(error)) from None
+
+
+def find_models(scenario: Scenario) -> ModelSpec:
+    """The spec of a Scenario's model, with that of its draft. Raises ScenarioError or ConfigError."""
+    spec = find_spec(scenario.model)
+    name = scenario.speculative.model if scenario.speculative else None
+    if name is None:
+        return spec
+    try:
+        return with_draft(spec, find_spec(name))
+    except (ScenarioError, ConfigError) as error:
+        raise ScenarioError("speculative", error.message) from None
 
 
 def _modified(path: Path) -> int:

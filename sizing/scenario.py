@@ -76,11 +76,15 @@ class StateFormats(_Part):
 
 
 class Speculative(_Part):
-    """A draft: how it is made, how many tokens it proposes, and which model makes it."""
+    """A draft: how it is made, how many tokens it proposes, and which checkpoint makes it (an id or path).
+
+    `weights`: the precision of that checkpoint; None is as it is stored.
+    """
 
     method: Name
     tokens: Count = 1
-    model: Name | None = None
+    model: IdOrPath | None = None
+    weights: Name | None = None
 
 
 class Lora(_Part):

@@ -204,7 +204,7 @@ def read_gemma4_assistant(f: Fields) -> ModelSpec:
         *linear("post_projection", target, hidden, kind),
         *(linear("masked_embedding.centroids", centroids, hidden, kind) if centroids else ()),
     )
-    return replace(spec, model_type=f.model_type, tensors=(*spec.tensors, *extra))
+    return replace(spec, model_type=f.model_type, tensors=(*spec.tensors, *extra), draft_kind="assistant")
 
 
 def read_diffusion_gemma(f: Fields) -> ModelSpec:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from model_catalog.fields import ConfigError, Fields, class_defaults
-from model_catalog.importers import unknown
+from model_catalog.importers import draft_heads, unknown
 from model_catalog.importers.readers import READERS
 from model_catalog.importers.rope import read_ropes
 from model_catalog.importers.unread import doubt_unread
@@ -23,12 +23,20 @@ def read_config(config: Mapping[str, Any]) -> ModelSpec:
     """
     if not isinstance(config, Mapping):
         raise ConfigError("", "The file does not hold a JSON object.")
+    kind = draft_heads.kind_of(config)
+    f = _fields(config) if kind is None else Fields(config, str(config.get("model_type") or kind))
+    read = read_fields(f) if kind is None else draft_heads.read_head(f, kind, read_fields)
+    spec = with_own_formats(replace(read, dtype=dtype_of(f), quantization=read_quantization(f)), f)
+    rotated = f if kind is None else draft_heads.decoder_fields(f)
+    return replace(spec, ropes=read_ropes(rotated, spec), doubts=tuple(dict.fromkeys(f.doubts)))
+
+
+def _fields(config: Mapping[str, Any]) -> Fields:
     model_type, guessed = unknown.model_type_of(config, READERS)
     f = Fields(config, model_type)
     if guessed:
         f.doubt("model_type", f'model_type is missing; "{model_type[:60]}" is taken from architectures.')
-    spec = with_own_formats(replace(read_fields(f), dtype=dtype_of(f), quantization=read_quantization(f)), f)
-    return replace(spec, ropes=read_ropes(f, spec), doubts=tuple(dict.fromkeys(f.doubts)))
+    return f
 
 
 def read_fields(f: Fields) -> ModelSpec:

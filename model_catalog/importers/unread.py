@@ -14,7 +14,7 @@ ABOUT_CACHE = re.compile(
 )
 # Numerics, training and kernels, whatever they are about; sums of other fields; masks that leave the cache as it is
 HARMLESS = re.compile(
-    "^_|^qk_head_dim$|^blocksparse_|dropout|pdrop|softmax|fp32|implementation|flash|theta|(?<!qk_)rope|norm|init|bias"
+    "^_|^architectures$|^qk_head_dim$|^blocksparse_|dropout|pdrop|softmax|fp32|implementation|flash|theta|(?<!qk_)rope|norm|init|bias"
     "|scal|alpha|beta|multiplier|softcap|capping|_act$|eps|token_(?!mixer)|_token|nextn|nope|fused|expert|moe|mtp|embedding|return|output"
     "|use_cache|compressor|quant|tower|vision|audio|image|batch|^num_hidden_layers$"
 )

@@ -144,7 +144,8 @@ class Engine:
     """An engine as the core sees it.
 
     `plan` raises ScenarioError or PlacementError for settings that the engine rejects at start-up, each with the
-    field at fault and the engine's reason. `kv_dtypes` are the names its own option takes.
+    field at fault and the engine's reason. `kv_dtypes` are the names its own option takes. `draft_methods`: its methods
+    of speculation, each with the kind of checkpoint that it takes (sizing.drafting.Needs), or "" for none.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Engine:
     versions: tuple[str, ...]
     kv_dtypes: tuple[str, ...]
     plan: Callable[[Scenario, ModelSpec, Accelerator | None], EnginePlan]
+    draft_methods: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def newest(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator, find_spec
+from sizing.drafting import with_draft
 from sizing.placement import PlacementError
 from sizing.receipts import of_llama_cpp, of_minimum, of_sglang, of_tensorrt_llm, of_vllm
 from sizing.receipts.comparing import Comparison, Predicted
@@ -46,9 +47,15 @@ def _outcomes(receipt: Receipt, spec: ModelSpec | None) -> Mapping[str, Outcome]
     if spec is None:
         return _all(receipt.resolved or "The model is not named.")
     try:
-        return PREDICTORS[receipt.engine](receipt, spec, find_accelerator(receipt.scenario.get("accelerator")))
+        accelerator = find_accelerator(receipt.scenario.get("accelerator"))
+        return PREDICTORS[receipt.engine](receipt, _with_draft(receipt, spec), accelerator)
     except (ScenarioError, PlacementError) as error:
         return _all(error.message)
+
+
+def _with_draft(receipt: Receipt, spec: ModelSpec) -> ModelSpec:
+    draft = (receipt.scenario.get("speculative") or {}).get("model")
+    return with_draft(spec, find_spec(draft)) if draft else spec
 
 
 def _all(reason: str) -> dict[str, Outcome]:

@@ -31,7 +31,7 @@ pins = st.builds(
             "batch_size": st.integers(1, 2**20),
             "memory_fraction": st.none() | st.floats(0.01, 1),
             "kv_dtype": st.sampled_from(["auto", "fp8", {"k": "q8_0", "v": "bf16"}]),
-            "speculative": st.none() | st.just({"method": "eagle", "tokens": 3, "model": None}),
+            "speculative": st.none() | st.just({"method": "eagle", "tokens": 3, "model": None, "weights": None}),
             "enforce_eager": st.sampled_from([None, True, False]),
         }
     ).map(lambda values: VALUES | values),

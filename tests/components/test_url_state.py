@@ -52,7 +52,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "flash_attention": flags,
     "swa_full": flags,
     "speculative": st.none()
-    | st.fixed_dictionaries({"method": words, "tokens": st.integers(1, 16), "model": st.none() | words}),
+    | st.fixed_dictionaries(
+        {"method": words, "tokens": st.integers(1, 16), "model": st.none() | words, "weights": st.none() | words}
+    ),
     "lora": st.none() | st.fixed_dictionaries({"max_loras": st.integers(1, 64), "rank": st.integers(1, 512)}),
     "shared_prefix_tokens": st.just(0),
     "average_context_length": st.none() | st.just(1),

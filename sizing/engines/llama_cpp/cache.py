@@ -2,14 +2,25 @@
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model_catalog.spec import Attention, LatentAttention, Layer, ModelSpec
 from sizing.arrays import Tokens
 from sizing.cache import CacheCost, Growth
 from sizing.engines.llama_cpp.cells import FULL, Law, Server
 from sizing.engines.llama_cpp.compute import Compute, Widths, widths_of
-from sizing.engines.llama_cpp.layers import LayerRules, Rows, State, row, rows_of, state_of, summed, summed_states
+from sizing.engines.llama_cpp.drafts import Drafting
+from sizing.engines.llama_cpp.layers import (
+    LayerRules,
+    Rows,
+    State,
+    row,
+    rows_of,
+    state_of,
+    summed,
+    summed_states,
+    widest_value,
+)
 from sizing.engines.llama_cpp.split import Share
 from sizing.engines.plan import Contents
 
@@ -98,23 +109,28 @@ class Layout:
     widths: Widths
 
 
-Key = tuple[int, LayerRules, tuple[Share, ...], Share, int, bool]
+Key = tuple[int, LayerRules, tuple[Share, ...], Share, int, ModelSpec | None, bool]
 _KEPT: OrderedDict[Key, tuple[ModelSpec, Layout]] = OrderedDict()
 
 
 def layout_of(
-    spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: Share, drafts: int, offloaded: bool = True
+    spec: ModelSpec,
+    by: LayerRules,
+    devices: tuple[Share, ...],
+    host: Share,
+    drafting: Drafting,
+    offloaded: bool = True,
 ) -> Layout:
-    """`drafts` layers of multi-token prediction are on the device with the output. Kept by the spec's identity.
+    """What drafts is on the device with the output. Kept by the spec's identity.
 
     `offloaded`: caches are where their layers are; else all are on the host (--no-kv-offload).
     """
-    key = (id(spec), by, devices, host, drafts, offloaded)
+    key = (id(spec), by, devices, host, drafting.layers, drafting.draft, offloaded)
     kept = _KEPT.get(key)
     if kept is not None and kept[0] is spec:
         _KEPT.move_to_end(key)
         return kept[1]
-    layout = _layout(spec, by, devices, host, drafts, offloaded)
+    layout = _layout(spec, by, devices, host, drafting, offloaded)
     _KEPT[key] = (spec, layout)
     if len(_KEPT) > MOST_KEPT:
         _KEPT.popitem(last=False)
@@ -122,11 +138,11 @@ def layout_of(
 
 
 def _layout(
-    spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: Share, drafts: int, offloaded: bool
+    spec: ModelSpec, by: LayerRules, devices: tuple[Share, ...], host: Share, drafting: Drafting, offloaded: bool
 ) -> Layout:
     known = {id(run.layer): _caches(run.layer, by) for run in spec.layers}
     layers = [known[id(layer)] for layer in spec.each_layer()]
-    draft = _draft(spec, drafts)
+    draft = _separate(drafting.draft, by) if drafting.draft else _draft(spec, drafting.layers)
 
     def of(share: Share) -> Caches:
         held = layers[share.first : share.last] + ([draft] if share.output else [])
@@ -143,6 +159,14 @@ def _layout(
 def _caches(layer: Layer, by: LayerRules) -> Caches:
     rows = (row for mixer in layer.mixers for row in rows_of(mixer, by))
     return caches_of(rows, (state_of(mixer) for mixer in layer.mixers))
+
+
+def _separate(draft: ModelSpec, by: LayerRules) -> Caches:
+    """A draft model's own layers, in f16."""
+    plain = replace(by, key="fp16", value="fp16", widest_value=widest_value(draft) if by.widest_value else 0)
+    mixers = [mixer for layer in draft.each_layer() for mixer in layer.mixers]
+    rows = (replace(each, role="draft") for mixer in mixers for each in rows_of(mixer, plain))
+    return caches_of(rows, (state_of(mixer) for mixer in mixers))
 
 
 def _draft(spec: ModelSpec, layers: int) -> Caches:

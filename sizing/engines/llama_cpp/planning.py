@@ -63,7 +63,7 @@ def _ranks(resolved: Resolved, memory: Memory) -> tuple[RankPlan, ...]:
 def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankPlan:
     """`usable` is all beside the weights: the compute buffer grows with the context, so a load needs it as well."""
     held, compute = resolved.held, _compute(resolved, share.output)
-    draft = held.draft if share.output and resolved.drafts else 0
+    draft = resolved.draft if share.output else 0
     encoder = held.encoder if index == 0 else 0
     activation = int(compute.bytes(resolved.tokens, resolved.sequences))
     given = resolved.scenario.available_kv_bytes
@@ -90,7 +90,7 @@ def _host(resolved: Resolved) -> Host:
     """The input embedding in any case; layers, experts and caches by -ngl, --n-cpu-moe and --no-kv-offload."""
     cache = DeviceCache(resolved.layout.host, resolved.server, resolved.copies, None)
     load = resolved.tokens, resolved.sequences
-    drafted = resolved.held.draft_host if resolved.drafts else 0
+    drafted = resolved.draft_host
     return Host(
         weights_bytes=resolved.held.host + drafted,
         kv_bytes=int(cache.kv(*load)),

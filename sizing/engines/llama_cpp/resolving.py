@@ -15,6 +15,7 @@ from sizing.engines.llama_cpp import refusals
 from sizing.engines.llama_cpp.builds import Build, build_of
 from sizing.engines.llama_cpp.cache import Layout, layout_of
 from sizing.engines.llama_cpp.cells import Server
+from sizing.engines.llama_cpp.drafts import drafting_of
 from sizing.engines.llama_cpp.layers import LayerRules, widest_value
 from sizing.engines.llama_cpp.row_split import row_split
 from sizing.engines.llama_cpp.rules import Rules, rollback_copies, rules_of
@@ -25,13 +26,12 @@ from sizing.scenario import Scenario
 from sizing.weights.linears import has_experts
 
 LOGICAL_BATCH, PHYSICAL_BATCH = 2048, 512
-ROLLING = ("mtp", "eagle3", "dflash", "dspark")
-PREDICTION = "multi-token prediction"
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A scenario with llama.cpp's defaults put in, and what follows from them."""
+    """A scenario with llama.cpp's defaults put in, and what follows from them. `draft`: bytes of what drafts;
+    `draft_host`: those of it that stay on the host."""
 
     scenario: Scenario
     spec: ModelSpec
@@ -41,7 +41,8 @@ class Resolved:
     held: Held
     devices: tuple[Share, ...]
     copies: int
-    drafts: int
+    draft: int
+    draft_host: int
     types: tuple[str, str]
     notes: tuple[str, ...]
 
@@ -73,13 +74,12 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
     file, file_note = file_type(spec, scenario.weights)
     server = _server(scenario, spec, rules, flash)
     settled = _settle(scenario, spec, build, types, file, server)
-    drafted = _drafted(settled)
+    drafting = drafting_of(settled, spec)
     placing = _placing(settled, spec, rules, accelerator)
-    drafts = _draft_layers(settled, spec)
     held = held_by(spec, file, placing)
     offloaded = bool(settled.kv_offload)
     by = _layer_rules(spec, rules, types, flash)
-    layout = layout_of(spec, by, placing.devices, placing.host, drafts, offloaded)
+    layout = layout_of(spec, by, placing.devices, placing.host, drafting, offloaded)
     notes = [build.note, file_note, *_notes(scenario, settled, spec, rules), _encoder_note(held)]
     return Resolved(
         scenario=settled,
@@ -89,10 +89,11 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
         layout=layout,
         held=held,
         devices=placing.devices,
-        copies=1 + rollback_copies(spec.model_type, drafted, rules),
-        drafts=drafts,
+        copies=1 + rollback_copies(spec.model_type, drafting.rolls, rules),
+        draft=(held.draft if drafting.layers else 0) + drafting.weights,
+        draft_host=(held.draft_host if drafting.layers else 0) + drafting.host,
         types=types,
-        notes=(*notes_on(settled, spec, build.text), *(note for note in notes if note)),
+        notes=(*notes_on(settled, spec, build.text), *(note for note in notes if note), *drafting.notes),
     )
 
 
@@ -177,25 +178,6 @@ def _layer_rules(spec: ModelSpec, rules: Rules, types: tuple[str, str], flash: b
     )
 
 
-def _drafted(scenario: Scenario) -> int:
-    """Tokens of a draft that rolls recurrent state back."""
-    draft = scenario.speculative
-    if draft is None:
-        return 0
-    method = draft.method.lower().replace("-", "").replace("_", "")
-    return draft.tokens if any(name in method for name in ROLLING) else 0
-
-
-def _drafts_itself(scenario: Scenario) -> bool:
-    return scenario.speculative is not None and "mtp" in scenario.speculative.method.lower()
-
-
-def _draft_layers(scenario: Scenario, spec: ModelSpec) -> int:
-    if not _drafts_itself(scenario):
-        return 0
-    return max((tower.layers for tower in spec.towers if tower.name == PREDICTION), default=1) or 1
-
-
 def _encoder_note(held: Held) -> str | None:
     return "The projector file (mmproj) is counted; text alone can be served without it." if held.encoder else None
 
@@ -229,6 +211,4 @@ def _notes(asked: Scenario, settled: Scenario, spec: ModelSpec, rules: Rules) ->
         notes.append("Slots share no prefix: each stores it again.")
     if any(isinstance(mixer, CrossAttention) for mixer in _mixers(spec)):
         notes.append("Keys and values of cross-attention are not cached but computed again at each step.")
-    if settled.speculative and not _drafts_itself(settled):
-        notes.append("The weights and the cache of a draft model are not counted.")
     return notes

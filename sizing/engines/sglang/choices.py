@@ -6,6 +6,7 @@ from fractions import Fraction
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.sglang.defaults import MIB, Card, Reserved, chunk_default, fraction_default
+from sizing.engines.sglang.drafts import drafting_of
 from sizing.engines.sglang.pages import blackwell_page
 from sizing.engines.sglang.prefill_graphs import reserve_mib
 from sizing.engines.sglang.refusals import cache_format, state_bytes
@@ -59,6 +60,7 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
     slots = scenario.max_mamba_cache_size
     conv_bytes, recurrent_bytes = state_bytes(scenario)
     chunk = scenario.chunked_prefill_size or chunk_default(rules, card)
+    drafting = drafting_of(scenario, spec, traits)
     settings = Settings(
         rules=rules,
         format=cache_format(scenario, spec, traits, rules, blackwell),
@@ -76,7 +78,9 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
         conv_bytes=conv_bytes,
         recurrent_bytes=recurrent_bytes,
         draft_tokens=_verified(scenario),
-        draft_layers=int(scenario.speculative is not None and scenario.speculative.method.lower() != "ngram"),
+        draft_layers=drafting.layers,
+        draft=drafting.draft,
+        draft_sized=drafting.sized,
     )
     fraction = scenario.memory_fraction or _fraction(scenario, spec, traits, rules, card, chunk)
     return Choices(settings=settings, fraction=fraction, own_ratio=_ratio(own_ratio), notes=notes)

@@ -7,6 +7,7 @@ from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.engines import calibration
 from sizing.engines.lora import lora_bytes
+from sizing.engines.sglang.drafts import Drafting, draft_weights
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.traits import Traits
 from sizing.scenario import Scenario
@@ -15,7 +16,6 @@ from sizing.weights.ranks import rank_bytes
 VOCABULARY_MULTIPLE = 64
 STAYS = (TensorClass.EMBEDDING, TensorClass.LM_HEAD, TensorClass.VISION, TensorClass.AUDIO, TensorClass.ENCODER)
 MULTIMODAL_RESERVE = 100 << 20
-OWN_DRAFTS = ("nextn", "mtp", "eagle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def _context(linked: bool) -> tuple[calibration.Fitted, ...]:
     return (calibration.SGLANG_CONTEXT, *((calibration.SGLANG_LINKS,) if linked else ()))
 
 
-def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:
+def weights_of(scenario: Scenario, spec: ModelSpec, drafting: Drafting) -> list[tuple[int, int]]:
     """Bytes of model and draft on the fullest rank of each stage.
 
     Replicas hold whole copies; under data-parallel attention the attention parts are shared out over tp / dp ranks.
@@ -63,10 +63,11 @@ def weights_of(scenario: Scenario, spec: ModelSpec) -> list[tuple[int, int]]:
     replica = place if place.dp_attention else replace(place, data_parallel=1)
     stages = rank_bytes(spec, scenario.weights, replica, vocab_multiple=VOCABULARY_MULTIPLE)
     adapters = lora_bytes(scenario, spec, adapted(spec), place.ranks_per_replica)
-    drafts = drafts_itself(scenario)
+    drafts = [stage.get(TensorClass.PREDICTION, 0) if drafting.own else 0 for stage in stages]
+    if drafting.draft:
+        drafts[-1] += draft_weights(scenario, drafting.draft, VOCABULARY_MULTIPLE)
     return [
-        (_on_gpu(scenario, stage) + slots, stage.get(TensorClass.PREDICTION, 0) if drafts else 0)
-        for stage, slots in zip(stages, adapters, strict=True)
+        (_on_gpu(scenario, stage) + slots, draft) for stage, slots, draft in zip(stages, adapters, drafts, strict=True)
     ]
 
 
@@ -81,9 +82,3 @@ def _on_gpu(scenario: Scenario, stage: dict[TensorClass, int]) -> int:
     own = sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION)
     layers = own - sum(stage.get(kind, 0) for kind in STAYS)
     return own - min(scenario.cpu_offload_bytes or 0, layers)
-
-
-def drafts_itself(scenario: Scenario) -> bool:
-    """Whether the model's own prediction layers draft."""
-    drafter = scenario.speculative
-    return drafter is not None and drafter.model is None and drafter.method.lower() in OWN_DRAFTS

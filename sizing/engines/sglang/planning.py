@@ -9,9 +9,10 @@ from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.sglang.cache import Stage, StageCache
 from sizing.engines.sglang.choices import Choices, card_of, choose
 from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS, running_default
+from sizing.engines.sglang.drafts import draft_notes, drafting_of
 from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.lines import Sizes, lines_of
-from sizing.engines.sglang.loading import Memory, drafts_itself, error_bytes, is_linked, memory_of, weights_of
+from sizing.engines.sglang.loading import Memory, error_bytes, is_linked, memory_of, weights_of
 from sizing.engines.sglang.refusals import SINCE, check, check_release
 from sizing.engines.sglang.rules import release_of, rules_of
 from sizing.engines.sglang.settings import Settings
@@ -38,7 +39,8 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     total = scenario.total_memory_bytes or (figure.bytes if figure else None)
     linked = is_linked(scenario, accelerator)
     memory = memory_of(scenario, total, choices.fraction, choices.settings, traits, linked=linked)
-    held = weights_of(scenario, spec)
+    drafting = drafting_of(scenario, spec, traits)
+    held = weights_of(scenario, spec, drafting)
     pools = [_pool(scenario, memory, sum(weights)) for weights in held]
     known = [pool for pool in pools if pool is not None]
     stages = stages_of(spec, choices.settings)
@@ -63,7 +65,13 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         ),
         grades=replace(grades_of(spec), runtime="calibrated"),
         error_bytes=error_bytes(choices.fraction, linked=linked) if scenario.available_kv_bytes is None else 0,
-        notes=(*_notes(resolved, spec, sizes), *notes, *choices.notes, *_unknown(scenario, choices, traits)),
+        notes=(
+            *_notes(resolved, spec, sizes),
+            *notes,
+            *choices.notes,
+            *draft_notes(drafting),
+            *_unknown(scenario, choices, traits),
+        ),
     )
 
 
@@ -181,6 +189,4 @@ def _unknown(scenario: Scenario, choices: Choices, traits: Traits) -> list[str]:
     notes = []
     if traits.compressed and not choices.settings.rules.compressed_pools:
         notes.append("This release of SGLang does not know the model yet; the rules used are those of 0.5.12.")
-    if scenario.speculative and choices.settings.draft_layers and not drafts_itself(scenario):
-        notes.append("The draft is counted as one more layer like the model's own; its weights are not counted.")
     return notes

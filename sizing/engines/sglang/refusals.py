@@ -11,7 +11,6 @@ from sizing.scenario import KvFormats, Scenario, ScenarioError, StateFormats
 
 KV_DTYPES = ("auto", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1", "nvfp4", "mxfp8")
 BLOCK_SCALED = (*FP4, "mxfp8")
-METHODS = ("eagle", "eagle3", "nextn", "mtp", "standalone", "ngram", "dflash", "dspark")
 FOREIGN = {
     **{
         field: f"{field} is a setting of llama.cpp; SGLang has none like it."
@@ -94,10 +93,3 @@ def check(scenario: Scenario, spec: ModelSpec, traits: Traits) -> None:
             f"With data-parallel attention SGLang needs tensor_parallel ({scenario.tensor_parallel}) to be a multiple "
             f"of data_parallel ({scenario.data_parallel}).",
         )
-    method = scenario.speculative.method.lower() if scenario.speculative else METHODS[0]
-    if method not in METHODS:
-        raise ScenarioError(
-            "speculative", f'SGLang has no speculative method "{method[:40]}". It has {", ".join(METHODS)}.'
-        )
-    if method in ("nextn", "mtp") and scenario.speculative and not traits.prediction:
-        raise ScenarioError("speculative", "This checkpoint has no layers for multi-token prediction.")

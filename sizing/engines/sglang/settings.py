@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from model_catalog.spec import ModelSpec
 from sizing.engines.sglang.rules import Rules
 from sizing.placement import Placement
 
@@ -14,7 +15,8 @@ class Settings:
     `two_pools`: window layers have a pool of their own, of `ratio` tokens for each full one or, with `caps_window`,
     sized by `running` requests. `running`: max_running_requests of one worker, None if not set. `slots_each`:
     recurrent slots of a running request. `state_ratio`: bytes of states for each byte of tokens. `state_slots`: so many
-    slots instead. `draft_tokens`, `draft_layers`: of speculative decoding, else 0.
+    slots instead. `draft_tokens`, `draft_layers`: of speculative decoding, else 0. `draft`: a separate checkpoint that
+    drafts; `draft_sized`: the budget goes by its own rows.
     """
 
     rules: Rules
@@ -34,3 +36,5 @@ class Settings:
     recurrent_bytes: int = 0
     draft_tokens: int = 0
     draft_layers: int = 0
+    draft: ModelSpec | None = None
+    draft_sized: bool = False

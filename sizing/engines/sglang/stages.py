@@ -1,5 +1,6 @@
 """The pools of every pipeline stage (ENGINE_MEMORY sections 3.1, 3.2 and 3.4)."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from model_catalog.spec import ModelSpec
@@ -61,7 +62,19 @@ def _stage(sums: Sums, settings: Settings, slot: int, all_window: bool) -> Stage
 
 
 def draft_row(sums: Sums, settings: Settings) -> Row:
-    """The draft's layers are taken to be like the target's (DefaultPoolConfigurator)."""
+    """A token in the draft's pool. The budget takes its layers to be like the target's (DefaultPoolConfigurator).
+
+    Only DFlash's and DSpark's are charged as they are; what is allocated is always the draft's own.
+    """
+    alike = _like_the_target(sums, settings)
+    if settings.draft is None:
+        return alike
+    plain = replace(settings, two_pools=False, draft=None)
+    own = sums_of(settings.draft.each_layer(), settings.draft, plain).full
+    return own if settings.draft_sized else replace(own, charged=alike.charged)
+
+
+def _like_the_target(sums: Sums, settings: Settings) -> Row:
     if not settings.draft_layers or not sums.full_layers:
         return Row()
     layers, drafts, full = sums.full_layers, settings.draft_layers, sums.full

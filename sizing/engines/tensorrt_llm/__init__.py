@@ -5,8 +5,16 @@ ENGINE_MEMORY sections 5, 7, 8, 12 and 13.
 """
 
 from sizing.engines.plan import Engine
+from sizing.engines.tensorrt_llm.drafts import METHODS
 from sizing.engines.tensorrt_llm.planning import plan
 from sizing.engines.tensorrt_llm.refusals import KV_DTYPES
 from sizing.engines.tensorrt_llm.rules import VERSIONS
 
-ENGINE = Engine(name="tensorrt-llm", label="TensorRT-LLM", versions=VERSIONS, kv_dtypes=KV_DTYPES, plan=plan)
+ENGINE = Engine(
+    name="tensorrt-llm",
+    label="TensorRT-LLM",
+    versions=VERSIONS,
+    kv_dtypes=KV_DTYPES,
+    plan=plan,
+    draft_methods=METHODS,
+)

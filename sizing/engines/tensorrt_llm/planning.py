@@ -8,6 +8,7 @@ from model_catalog.tensors import TensorClass
 from sizing.activations import widest_layer
 from sizing.capacity import greatest_with_room
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
+from sizing.engines.tensorrt_llm.drafts import Drafting, draft_bytes
 from sizing.engines.tensorrt_llm.pools import StageCache
 from sizing.engines.tensorrt_llm.printed import Started, counts_of, lines_of, printed_of
 from sizing.engines.tensorrt_llm.resolving import Resolved, resolved_of
@@ -43,7 +44,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     settled = resolved.scenario
     figure = accelerator.memory_for_budget if accelerator else None
     total = settled.total_memory_bytes or (figure.bytes if figure else None)
-    held = _held(settled, spec)
+    held = _held(settled, spec, resolved.drafting)
     ranks = tuple(_rank(resolved, one, stage, total) for one, stage in zip(held, resolved.stages, strict=True))
     fullest = max(held, key=lambda one: one.total)
     printed, lines = _printed(resolved, ranks, fullest, total)
@@ -62,16 +63,17 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     return replace(planned, notes=(*planned.notes, *_memory_notes(planned)))
 
 
-def _held(scenario: Scenario, spec: ModelSpec) -> list[Held]:
+def _held(scenario: Scenario, spec: ModelSpec, drafting: Drafting) -> list[Held]:
     """One rank of each stage. Replicas are whole copies, but those of attention data parallelism share one."""
     place = scenario.placement
     stages = rank_bytes(spec, scenario.weights, place if place.dp_attention else replace(place, data_parallel=1))
-    drafts = scenario.speculative is not None and scenario.speculative.method.lower() == "mtp"
     predictions = [stage.get(TensorClass.PREDICTION, 0) for stage in stages]
     activation = widest_layer(spec, scenario.max_num_batched_tokens or 1, scenario.tensor_parallel)
     return [
-        Held(sum(stage.values()) - prediction, prediction if drafts else 0, activation)
-        for stage, prediction in zip(stages, predictions, strict=True)
+        Held(sum(stage.values()) - prediction, draft, activation)
+        for stage, prediction, draft in zip(
+            stages, predictions, draft_bytes(scenario, drafting, predictions), strict=True
+        )
     ]
 
 

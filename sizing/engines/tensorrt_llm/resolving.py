@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CompressedAttention, CrossAttention, ModelSpec, Recurrent
 from sizing.cache_formats import CacheFormats
+from sizing.engines.tensorrt_llm.drafts import Drafting, drafting_of
 from sizing.engines.tensorrt_llm.layers import LayerRules
 from sizing.engines.tensorrt_llm.refusals import check, formats_of
 from sizing.engines.tensorrt_llm.rules import FRACTION, MAX_BATCH_SIZE, MAX_NUM_TOKENS, NEWEST, OLDEST, Rules, rules_of
-from sizing.engines.tensorrt_llm.stages import ONE_LAYER_DRAFTS, Stage, stages_of
+from sizing.engines.tensorrt_llm.stages import Stage, stages_of
 from sizing.placement import check_placement
 from sizing.resolve import notes_on, resolve
 from sizing.scenario import Scenario
@@ -30,6 +31,7 @@ class Resolved:
     scenario: Scenario
     rules: Rules
     stages: tuple[Stage, ...]
+    drafting: Drafting
     second: bool
     exact: bool
     notes: tuple[str, ...]
@@ -51,16 +53,19 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
     compressed = any(isinstance(mixer, CompressedAttention) for run in spec.layers for mixer in run.layer.mixers)
     second = spec.model_type.startswith(SECOND_MANAGER)
     by = _layer_rules(settled, spec, formats, compressed)
-    stages = stages_of(spec, settled.pipeline_parallel, by, _draft_layers(settled))
+    drafting = drafting_of(settled, spec)
+    stages = stages_of(spec, settled.pipeline_parallel, by, drafting)
     return Resolved(
         scenario=settled.model_copy(update={"block_size": by.block}),
         rules=rules,
         stages=stages,
+        drafting=drafting,
         second=second,
         exact=not (compressed or second or _crosses(spec)),
         notes=(
             *notes_on(settled, spec, release),
             *release_notes,
+            *drafting.notes,
             *_notes(settled, spec, compressed=compressed, second=second),
         ),
     )
@@ -100,10 +105,6 @@ def _mixes_windows(spec: ModelSpec, longest: int) -> bool:
     return len({min(mixer.window or longest, longest) for mixer in layers}) > 1
 
 
-def _draft_layers(scenario: Scenario) -> int:
-    return int(scenario.speculative is not None and scenario.speculative.method.lower() in ONE_LAYER_DRAFTS)
-
-
 def _crosses(spec: ModelSpec) -> bool:
     return any(isinstance(mixer, CrossAttention) for run in spec.layers for mixer in run.layer.mixers)
 
@@ -124,6 +125,4 @@ def _notes(scenario: Scenario, spec: ModelSpec, *, compressed: bool, second: boo
         notes.append("TensorRT-LLM has a cache manager of its own for this model; its pools are assumed.")
     if second:
         notes.append("This model runs with the second cache manager, of which sequences can use 95 %.")
-    if scenario.speculative is not None and not _draft_layers(scenario):
-        notes.append("The weights and the cache of a draft model are not counted.")
     return notes

@@ -12,6 +12,8 @@ from model_catalog.tensors import TensorClass
 from sizing.engines.calibration import VLLM, VllmConstants
 from sizing.engines.lora import lora_bytes
 from sizing.engines.vllm.defaults import capability_of
+from sizing.engines.vllm.draft_weights import draft_bytes
+from sizing.engines.vllm.drafts import drafting_of
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.profile_run import activation_bytes, encoder_bytes
 from sizing.engines.vllm.rules import Rules
@@ -53,19 +55,25 @@ def stage_terms(
     constants: VllmConstants = VLLM,
 ) -> list[Terms]:
     """One rank of each stage, first to last. `scenario` is resolved."""
+    drafting = drafting_of(scenario, spec, rules)
     spec = loaded_spec(scenario, spec, rules)
     stages = stage_weights(scenario, spec, capability_of(accelerator))
+    drafts = draft_bytes(scenario, spec, drafting, [held.prediction for held in stages])
     return [
         Terms(
             weights=_kept(scenario, held.loaded + held.rounding - held.encoder) + adapters,
-            draft=held.prediction if drafts_itself(scenario) else 0,
+            draft=draft,
             encoder=held.encoder,
             activation=activation_bytes(scenario, spec, constants) + (encoder_bytes(spec, constants) if first else 0),
             graphs=constants.graphs if rules.profiles_graphs and not scenario.enforce_eager else 0,
             runtime=runtime_bytes(scenario, accelerator, constants),
         )
-        for held, adapters, first in zip(
-            stages, lora_bytes(scenario, spec, ADAPTED, scenario.tensor_parallel), _firsts(len(stages)), strict=True
+        for held, draft, adapters, first in zip(
+            stages,
+            drafts,
+            lora_bytes(scenario, spec, ADAPTED, scenario.tensor_parallel),
+            _firsts(len(stages)),
+            strict=True,
         )
     ]
 
@@ -77,11 +85,6 @@ def _firsts(stages: int) -> list[bool]:
 def _kept(scenario: Scenario, weights: int) -> int:
     """Weights on the GPU beside those that stay in host memory (--cpu-offload-gb)."""
     return max(0, weights - (scenario.cpu_offload_bytes or 0))
-
-
-def drafts_itself(scenario: Scenario) -> bool:
-    """Whether the model's own prediction layers draft (methods mtp, deepseek_mtp, qwen3_next_mtp, ...)."""
-    return scenario.speculative is not None and "mtp" in scenario.speculative.method.lower()
 
 
 def runtime_bytes(scenario: Scenario, accelerator: Accelerator | None, constants: VllmConstants) -> int:

@@ -1,23 +1,150 @@
-"""What drafting adds to the cache: layers of the model's own prediction head or of a separate draft model."""
+"""What drafting adds: the model's own prediction layers, or a separate checkpoint's weights and cache.
 
-from model_catalog.spec import ModelSpec
-from sizing.engines.vllm.budget import drafts_itself
-from sizing.scenario import Scenario
+Source: vllm/config/speculative.py (SpeculativeMethod, MTPModelTypes), vllm/v1/core/sched/scheduler.py (lookahead).
+"""
 
-PREDICTION = "multi-token prediction"
-WITHOUT_LAYERS = ("ngram", "suffix", "medusa")
-ONE_LAYER = ("eagle", "eagle3")
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from model_catalog.spec import CompressedAttention, ModelSpec
+from sizing.drafting import JOINING, Needs, draft_beside, prediction_layers
+from sizing.engines.vllm.formats import mixers_of
+from sizing.engines.vllm.rules import Rules
+from sizing.placement import PlacementError, check_placement
+from sizing.scenario import Scenario, ScenarioError
+from sizing.versions import Version, at_least
+
+WITHOUT_DRAFT = ("ngram", "ngram_gpu", "suffix")
+UNCOUNTED = ("extract_hidden_states", "custom_class")
+SEPARATE: Mapping[str, Needs] = {
+    "draft_model": "model",
+    "eagle": "eagle",
+    "eagle3": "eagle3",
+    "dflash": "dflash",
+    "dspark": "dspark",
+    "medusa": "medusa",
+    "mlp_speculator": "mlp_speculator",
+}
+# Older names of mtp, one for each model type.
+OWN = (
+    *("mtp", "deepseek_mtp", "dots3_note_mtp", "mimo_mtp", "mimo_v2_mtp", "glm4_moe_mtp", "glm4_moe_lite_mtp"),
+    *("glm_ocr_mtp", "ernie_mtp", "nemotron_h_mtp", "exaone_moe_mtp", "exaone4_5_mtp", "qwen3_next_mtp"),
+    *("qwen4_exp_mtp", "qwen3_5_mtp", "longcat_flash_mtp", "bailing_hybrid_v3_mtp", "bailing_hybrid_mtp"),
+    *("minimax_m3_mtp", "kimi_k3_mtp", "pangu_ultra_moe_mtp", "step3p5_mtp", "hy_v3_mtp", "hy_v4_mtp", "gemma4_mtp"),
+    *("inkling_mtp", "glm5_next_mtp"),
+)
+METHODS = ("mtp", *SEPARATE, *WITHOUT_DRAFT, *UNCOUNTED)
+V0_METHODS = ("mtp", "deepseek_mtp", "draft_model", "eagle", "medusa", "mlp_speculator", "ngram")
+# What the newest release runs, with what each takes.
+OFFERED: Mapping[str, str] = {
+    "mtp": "",
+    **{name: needs for name, needs in SEPARATE.items() if name != "mlp_speculator"},
+    **dict.fromkeys(WITHOUT_DRAFT, ""),
+}
+FIRST_LAYER_ONLY = ("mimo", "mimo_v2_flash")  # vLLM loads the first prediction layer of these
 
 
-def draft_of(scenario: Scenario, spec: ModelSpec) -> tuple[int, tuple[str, ...]]:
-    """Attention layers that drafting adds, each like the model's own, and what to say about them."""
-    if scenario.speculative is None:
-        return 0, ()
-    method = scenario.speculative.method.lower()
-    if drafts_itself(scenario):
-        return max((tower.layers for tower in spec.towers if tower.name == PREDICTION), default=1) or 1, ()
-    if method in ONE_LAYER:
-        return 1, ("The draft is counted as one more layer with the model's own attention; its weights are not.",)
-    if method in WITHOUT_LAYERS:
-        return 0, ()
-    return 0, (f'What a draft by "{method[:40]}" takes is not known here and is not counted.',)
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """`own_layers`: of the model, each with its attention. `draft`: the separate checkpoint as it is held.
+
+    `ahead`: tokens beyond a sequence's own that have slots. `exact`: all of the cache is counted.
+    """
+
+    own_layers: int = 0
+    draft: ModelSpec | None = None
+    ahead: int = 0
+    notes: tuple[str, ...] = ()
+    exact: bool = True
+
+    @property
+    def reads_cache(self) -> bool:
+        """Whether the draft attends to the sequence as EAGLE does (use_eagle)."""
+        return self.own_layers > 0 or self.draft is not None
+
+
+NOTHING = Drafting()
+
+
+def drafting_of(scenario: Scenario, spec: ModelSpec, rules: Rules) -> Drafting:
+    """Raises ScenarioError at `speculative` for a method that vLLM has not, or not for this model."""
+    given = scenario.speculative
+    if given is None:
+        return NOTHING
+    method = given.method.lower()
+    _check_known(method, rules)
+    if method in WITHOUT_DRAFT:
+        return Drafting(ahead=given.tokens)
+    if method in UNCOUNTED:
+        return Drafting(
+            ahead=given.tokens, notes=(f'What "{method}" takes of memory is not known and not counted.',), exact=False
+        )
+    if method in OWN or (method == "dspark" and _holds_dspark(spec)):
+        return _own(scenario, spec, method)
+    needs = SEPARATE[method]
+    draft = draft_beside(scenario, spec, needs)
+    _check_ranks(scenario, draft)
+    slots = 2 if needs in ("model", *JOINING) else 1
+    return Drafting(draft=draft, ahead=slots * given.tokens, notes=_notes(draft))
+
+
+def _check_known(method: str, rules: Rules) -> None:
+    known = V0_METHODS if rules.v0 else (*METHODS, *OWN)
+    if method not in known:
+        shown = V0_METHODS if rules.v0 else METHODS
+        raise ScenarioError(
+            "speculative",
+            f'{"This vLLM release" if rules.v0 else "vLLM"} has no speculative method "{method[:40]}". '
+            f"It has {', '.join(shown)}.",
+        )
+    if method == "mlp_speculator" and not rules.v0:
+        raise ScenarioError("speculative", "vLLM's engine does not run MLP speculators since its version 1.")
+
+
+def check_release(scenario: Scenario, version: Version) -> None:
+    """Draft models came back with 0.15 (unverified); before, vLLM refused them after its old engine was gone."""
+    method = scenario.speculative.method.lower() if scenario.speculative else ""
+    if method == "draft_model" and at_least(version, "0.11.0") and not at_least(version, "0.15.0"):
+        raise ScenarioError("speculative", "This vLLM release does not support whole models as drafts.")
+
+
+def _own(scenario: Scenario, spec: ModelSpec, method: str) -> Drafting:
+    """The model's own prediction layers, or an assistant's, which stores nothing."""
+    assert scenario.speculative is not None
+    tokens, layers = scenario.speculative.tokens, prediction_layers(spec)
+    if method == "dspark":
+        layers = max(layers, dspark_layers(spec))
+    if spec.draft is not None and spec.draft.draft_kind == "assistant":
+        draft = draft_beside(scenario, spec, "assistant")
+        return Drafting(draft=draft, ahead=2 * tokens, notes=_notes(draft))
+    if not layers:
+        raise ScenarioError("speculative", "This checkpoint has no layers for multi-token prediction.")
+    steps = 1 if spec.model_type in FIRST_LAYER_ONLY else layers
+    if method != "dspark" and tokens > steps and tokens % steps:
+        raise ScenarioError(
+            "speculative", f"{tokens} tokens are no multiple of the model's {steps} prediction layers; vLLM needs one."
+        )
+    return Drafting(own_layers=layers, ahead=2 * tokens)
+
+
+def _holds_dspark(spec: ModelSpec) -> bool:
+    """DeepSeek-V4's checkpoints may hold DSpark stages of their own."""
+    return spec.draft is None and any(isinstance(mixer, CompressedAttention) for mixer in mixers_of(spec))
+
+
+def dspark_layers(spec: ModelSpec) -> int:
+    return 1 if _holds_dspark(spec) else 0
+
+
+def _check_ranks(scenario: Scenario, draft: ModelSpec) -> None:
+    """A draft runs on as many ranks as its target (_verify_and_get_draft_tp), MLP speculators on one."""
+    if draft.draft_kind == "mlp_speculator":
+        return
+    try:
+        check_placement(draft, replace(scenario.placement, pipeline_parallel=1))
+    except PlacementError as error:
+        raise ScenarioError("speculative", f"The draft cannot run on these ranks. {error.message}") from None
+
+
+def _notes(draft: ModelSpec) -> tuple[str, ...]:
+    return tuple(f"Of the draft: {doubt.message}" for doubt in draft.doubts)

@@ -37,8 +37,8 @@ SKIPPED_ENDS = 2  # TurboQuant leaves the first and the last two attention layer
 class LayerRules:
     """All that the layers' caches depend on.
 
-    `draft_layers` more layers like the last attention layer follow. `pooled_states`: recurrent states take blocks of
-    the pool, for which attention blocks are made large enough.
+    `draft_layers` more layers like the last attention layer follow, and then those of a separate `draft`.
+    `pooled_states`: recurrent states take blocks of the pool, for which attention blocks are made large enough.
     """
 
     formats: Formats
@@ -49,6 +49,7 @@ class LayerRules:
     max_model_len: int
     encoder_tokens: int
     draft_layers: int
+    draft: ModelSpec | None
     bounded_chunks: bool
     pooled_states: bool
 
@@ -69,6 +70,18 @@ def model_layers(spec: ModelSpec, by: LayerRules) -> list[Member]:
         for number, mixers in enumerate(sharded)
         for mixer in mixers
         for cache in _attention(mixer, spec, attention, number in skipped)
+    ] + _separate(by, len(layers), attention)
+
+
+def _separate(by: LayerRules, first: int, rules: AttentionRules) -> list[Member]:
+    """The layers of a separate draft, numbered from `first` on; it runs on as many ranks as its target."""
+    if by.draft is None:
+        return []
+    return [
+        (number, cache)
+        for number, layer in enumerate(by.draft.each_layer(), first)
+        for mixer in layer.mixers
+        for cache in _attention(shard_mixer(mixer, by.ranks), by.draft, rules)
     ]
 
 
@@ -131,7 +144,7 @@ def _hybrid(spec: ModelSpec, sharded: list[tuple[Mixer, ...]], by: LayerRules) -
             if isinstance(mixer, Recurrent)
             else _attention(mixer, spec, attention)
         )
-    ]
+    ] + _separate(by, len(sharded), attention)
 
 
 def _state_block(block: int, by: LayerRules) -> int:

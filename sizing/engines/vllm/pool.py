@@ -17,7 +17,8 @@ class Load:
     """How sequences use blocks. `in_flight` tokens at most are scheduled ahead (ENGINE_MEMORY 2.3).
 
     `dcp`: ranks that share a sequence's tokens. `source_tokens`: of an encoder. `settled_states`: state blocks in use
-    between two borders. `prefix`: tokens that all sequences share, stored once.
+    between two borders. `prefix`: tokens that all sequences share, stored once. `ahead`: drafted tokens that have
+    slots beyond a sequence's own, up to `longest` (kv_cache_manager.py allocate_slots).
     """
 
     in_flight: int
@@ -25,6 +26,12 @@ class Load:
     source_tokens: int = 0
     settled_states: int = 1
     prefix: int = 0
+    ahead: int = 0
+    longest: int = 1
+
+    def reach(self, tokens: Tokens) -> Tokens:
+        """Tokens that have slots while a sequence grows to `tokens` tokens."""
+        return at_most(tokens + self.ahead, self.longest) if self.ahead else tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class Blocks:
 
     def admitted(self, tokens: Tokens) -> Tokens:
         """Of one sequence when it is admitted, states aside."""
+        tokens = self.load.reach(tokens)
         in_flight, dcp, total = self.load.in_flight, self.load.dcp, tokens * 0
         for layer, groups in self.layers:
             total = total + groups * admitted_blocks(layer, tokens, in_flight, dcp)
@@ -48,7 +56,7 @@ class Blocks:
 
     def held(self, tokens: Tokens) -> Tokens:
         """Of one running sequence that grows to `tokens` tokens, at its widest, states aside."""
-        return self._in_use(tokens, held_blocks)
+        return self._in_use(self.load.reach(tokens), held_blocks)
 
     def live(self, tokens: Tokens) -> Tokens:
         """Of one sequence of which `tokens` tokens are computed, states aside."""

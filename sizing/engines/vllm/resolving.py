@@ -1,13 +1,13 @@
 """A scenario as vLLM takes it: defaults by release and accelerator, formats, and the layout of the cache."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import CompressedAttention, CrossAttention, ModelSpec, Recurrent
 from sizing.cache_formats import DS_MLA
 from sizing.engines.vllm.block_sizes import kernel_blocks
 from sizing.engines.vllm.defaults import capability_of, max_num_batched_tokens, max_num_seqs, prefix_caching
-from sizing.engines.vllm.drafts import draft_of
+from sizing.engines.vllm.drafts import Drafting, check_release, drafting_of
 from sizing.engines.vllm.formats import Formats, formats_of, mixers_of
 from sizing.engines.vllm.groups import Grouping
 from sizing.engines.vllm.layout import Layout, layout_of
@@ -39,24 +39,25 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
     release, version, release_notes = release_of(scenario.engine_version)
     rules, capability = rules_of(version), capability_of(accelerator)
     check(scenario, spec, rules, version)
+    check_release(scenario, version)
     formats = formats_of(scenario, spec, rules, capability)
     settled = _settle(scenario, spec, accelerator, rules, formats, release)
-    draft_layers, draft_notes = draft_of(settled, spec)
+    drafting = drafting_of(settled, spec, rules)
     mode = _state_mode(settled, spec, rules, capability)
-    by = _layer_rules(settled, spec, rules, formats, mode, capability, draft_layers)
+    by = _layer_rules(settled, spec, rules, formats, mode, capability, drafting)
     grouping = Grouping(_hybrid(settled, rules), rules.hybrid_groups, rules.near_equal, _is_compressed(spec))
-    layout = layout_of(spec, by, grouping, settled.pipeline_parallel)
+    layout = _layout(spec, by, grouping, settled.pipeline_parallel)
     _check_sharing(settled, layout)
     return Resolved(
         scenario=settled.model_copy(update={"block_size": _block_size(layout, spec, by)}),
         rules=rules,
         layout=layout,
-        blocks=blocks_of(layout.groups, _load(settled, spec, rules, mode)),
-        exact=not (draft_notes or _state_notes(spec, rules) or formats.cache.key in TURBOQUANT),
+        blocks=blocks_of(layout.groups, _load(settled, spec, rules, mode, drafting)),
+        exact=drafting.exact and not (_state_notes(spec, rules) or formats.cache.key in TURBOQUANT),
         notes=(
             *notes_on(settled, spec, release),
             *release_notes,
-            *draft_notes,
+            *drafting.notes,
             *_state_notes(spec, rules),
             *loading_notes(settled, spec, rules),
         ),
@@ -105,7 +106,7 @@ def _layer_rules(
     formats: Formats,
     mode: StateMode,
     capability: tuple[int, int],
-    draft_layers: int,
+    drafting: Drafting,
 ) -> LayerRules:
     kernel = kernel_blocks(scenario, spec, formats, capability)
     crosses = any(isinstance(mixer, CrossAttention) for mixer in mixers_of(spec))
@@ -117,10 +118,22 @@ def _layer_rules(
         mode=mode,
         max_model_len=0 if mode.aligned else scenario.max_model_len or 1,
         encoder_tokens=(scenario.max_num_batched_tokens or 0) if crosses else 0,
-        draft_layers=draft_layers,
-        bounded_chunks=rules.chunks_bounded and not draft_layers,
+        draft_layers=drafting.own_layers,
+        draft=drafting.draft,
+        bounded_chunks=rules.chunks_bounded and not drafting.reads_cache,
         pooled_states=rules.hybrid_groups,
     )
+
+
+def _layout(spec: ModelSpec, by: LayerRules, grouping: Grouping, stages: int) -> Layout:
+    """Where vLLM can lay out the model but not the model with its draft, the draft is at fault."""
+    try:
+        return layout_of(spec, by, grouping, stages)
+    except ScenarioError as error:
+        if by.draft is None:
+            raise
+        layout_of(spec, replace(by, draft=None), grouping, stages)
+        raise ScenarioError("speculative", f"The draft's cache does not suit the model's. {error.message}") from None
 
 
 def _block_size(layout: Layout, spec: ModelSpec, by: LayerRules) -> int:
@@ -145,7 +158,7 @@ def _state_notes(spec: ModelSpec, rules: Rules) -> tuple[str, ...]:
     return ("This vLLM release keeps recurrent states outside of its pool of blocks; they are not counted.",)
 
 
-def _load(scenario: Scenario, spec: ModelSpec, rules: Rules, mode: StateMode) -> Load:
+def _load(scenario: Scenario, spec: ModelSpec, rules: Rules, mode: StateMode, drafting: Drafting) -> Load:
     batches = scenario.pipeline_parallel + 1 if rules.runs_ahead else 1
     sources = [mixer.source_tokens for mixer in mixers_of(spec) if isinstance(mixer, CrossAttention)]
     return Load(
@@ -154,4 +167,6 @@ def _load(scenario: Scenario, spec: ModelSpec, rules: Rules, mode: StateMode) ->
         source_tokens=max(sources, default=0),
         settled_states=mode.settled,
         prefix=scenario.shared_prefix_tokens if scenario.prefix_caching else 0,
+        ahead=drafting.ahead,
+        longest=scenario.max_model_len or 1,
     )

@@ -1,5 +1,7 @@
 """Models by their dimensions, for the tests of engine sglang."""
 
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from model_catalog.spec import (
@@ -12,7 +14,9 @@ from model_catalog.spec import (
     Mixer,
     ModelSpec,
     Recurrent,
+    Tower,
 )
+from model_catalog.tensors import Tensor, TensorClass
 from sizing.engines.plan import EnginePlan
 from sizing.engines.sglang import ENGINE
 from sizing.scenario import make_scenario
@@ -33,7 +37,17 @@ def spec_of(*runs: tuple[int, Mixer], model_type: str = "llama", **fields: Any) 
     )
 
 
+@cache
+def predicting(spec: ModelSpec) -> ModelSpec:
+    """The model with a prediction layer, which EAGLE runs."""
+    tensor = Tensor("eh_proj.weight", TensorClass.PREDICTION, (1, 1))
+    return replace(spec, towers=(Tower(name="multi-token prediction", tensors=(tensor,), layers=1),))
+
+
 def plan_of(spec: ModelSpec, **settings: Any) -> EnginePlan:
+    drafter = settings.get("speculative") or {}
+    if drafter.get("method") == "eagle" and spec.draft is None:
+        spec = predicting(spec)
     return ENGINE.plan(make_scenario({"model": "test", "engine": "sglang", **settings}), spec, None)
 
 

@@ -126,7 +126,7 @@ def test_a_resolved_scenario_plans_alike(name: str, pool: int, chosen: dict[str,
     first = planned(name, pool, chosen)
     if first is None:
         return
-    again = ENGINE.plan(first.scenario, MODELS[name], None)
+    again = ENGINE.plan(first.scenario, first.spec, None)
     assert (again.scenario, again.printed, again.needed_kv_bytes) == (
         first.scenario,
         first.printed,

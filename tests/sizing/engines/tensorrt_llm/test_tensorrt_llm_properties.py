@@ -44,7 +44,7 @@ options = st.fixed_dictionaries(
         "max_model_len": st.integers(4000, 100_000),
         "prefix_caching": st.booleans(),
         "shared_prefix_tokens": st.integers(0, 3000),
-        "speculative": st.builds(lambda tokens: {"method": "eagle", "tokens": tokens}, st.integers(1, 6)),
+        "speculative": st.builds(lambda tokens: {"method": "ngram", "tokens": tokens}, st.integers(1, 6)),
     },
 )
 

@@ -3,6 +3,7 @@
 Printed sizes are rounded to 0.01 GiB, so the printed tokens lie between those of the two ends.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,6 +91,7 @@ def test_drafting_adds_layers_and_state_blocks() -> None:
     spec = m.pattern(
         10, (3, m.gated_delta(16, 32, 128, "fp32")), (1, m.heads(2, 256, query_heads=16)), model_type="qwen3_5_moe"
     )
+    spec = replace(spec, towers=m.WITH_PREDICTION)
     settings = {
         "max_model_len": 262_144,
         "speculative": {"method": "mtp", "tokens": 3},

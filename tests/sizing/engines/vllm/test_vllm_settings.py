@@ -124,7 +124,7 @@ def test_a_length_that_does_not_start_is_noted() -> None:
 
 def test_uncounted_drafts_are_not_exact() -> None:
     assert m.plan(m.LLAMA_8B, speculative={"method": "ngram"}).grades.kv == "exact"
-    assert m.plan(m.LLAMA_8B, speculative={"method": "dflash"}).grades.kv == "assumed"
+    assert m.plan(m.LLAMA_8B, speculative={"method": "custom_class"}).grades.kv == "assumed"
 
 
 def test_encoders_cache_nothing() -> None:

@@ -1,0 +1,63 @@
+"""Speculation: its method in the engine's own words, the tokens drafted at a time, and the checkpoint that drafts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from components import choices
+from components.form import Form, seeded
+from components.scenario_state import WIDGET, moved
+from sizing.engines import ENGINES
+
+NONE = ""
+MOST_TOKENS = 4096
+
+
+def draw(form: Form) -> None:
+    engine = ENGINES[form.get("engine")]
+    if not engine.draft_methods:
+        return
+    held = form.held.values.get("speculative")
+    given: dict[str, Any] = dict(held) if isinstance(held, Mapping) else {"method": NONE}
+    left, right = st.columns([1.35, 1], gap="small")
+    with left:
+        method = form.choose(
+            "draft_method",
+            "Speculation",
+            [NONE, *engine.draft_methods],
+            given["method"],
+            format_func=lambda name: name or "None",
+        )
+    if method == NONE:
+        form.put("speculative", None)
+    else:
+        given = given if given["method"] == method else {"method": method}
+        with right:
+            given["tokens"] = _tokens(given.get("tokens", 1))
+        if needs := engine.draft_methods.get(method):
+            given["model"] = _model(form, given, needs)
+        form.put("speculative", given)
+    form.slot("speculative")
+
+
+def _tokens(value: int) -> int:
+    seeded("draft_tokens", value)
+    label, key = "Its tokens", WIDGET + "draft_tokens"
+    return int(st.number_input(label, min_value=1, max_value=MOST_TOKENS, step=1, key=key, on_change=moved))
+
+
+def _model(form: Form, given: Mapping[str, Any], needs: str) -> str | None:
+    """Checkpoints that suit the model and the method, or any id."""
+    suited = choices.drafts(form.get("model"), needs)
+    shown = given.get("model") or next(iter(suited), NONE)
+    chosen = form.choose(
+        f"draft_model_{given['method']}",
+        "Draft model",
+        [NONE, *suited],
+        shown,
+        format_func=lambda name: choices.name_of(name) or "None",
+        accept_new_options=True,
+        help="Pick a checkpoint that was made for this model, or type the Hugging Face id of another.",
+    )
+    return choices.model_id(chosen) or None if chosen else None

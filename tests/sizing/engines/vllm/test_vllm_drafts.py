@@ -1,0 +1,196 @@
+"""Drafts in vLLM: which methods it has, and the weights and cache of a separate checkpoint."""
+
+from typing import Any
+
+import pytest
+
+from model_catalog.importers import read_config
+from model_catalog.lookup import find_entry
+from model_catalog.spec import ModelSpec
+from sizing.answer import answer
+from sizing.drafting import with_draft
+from sizing.engines.plan import EnginePlan
+from sizing.engines.vllm import ENGINE
+from sizing.engines.vllm.pool import PoolCache
+from sizing.scenario import ScenarioError, make_scenario
+
+LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
+HEAD = "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"
+SMALL = "meta-llama/Llama-3.2-1B-Instruct"
+GIB = 2**30
+
+
+def plan(model: str, method: str, draft: str | ModelSpec | None = None, tokens: int = 3, **settings: Any) -> EnginePlan:
+    spec = find_entry(model).spec
+    given: dict[str, Any] = {"method": method, "tokens": tokens}
+    if draft is not None:
+        spec = with_draft(spec, draft if isinstance(draft, ModelSpec) else find_entry(draft).spec)
+        given["model"] = draft if isinstance(draft, str) else "a-draft"
+    values = {"model": model, "engine": "vllm", "available_kv_bytes": 40 * GIB, "max_model_len": 8192}
+    return ENGINE.plan(make_scenario({**values, "speculative": given, **settings}), spec, None)
+
+
+def token_bytes(planned: EnginePlan) -> list[int]:
+    caches = [rank.cache for rank in planned.ranks]
+    assert all(isinstance(cache, PoolCache) for cache in caches)
+    return [cache.block_bytes // 16 for cache in caches if isinstance(cache, PoolCache)]
+
+
+def drafts(planned: EnginePlan) -> list[int]:
+    return [rank.draft for rank in planned.ranks]
+
+
+def test_an_eagle3_head_keeps_what_its_target_does_not_have() -> None:
+    """Of the 950,186,496 published elements the embedding is the target's, and the table of tokens left out unused."""
+    held = 950_186_496 - 128_256 * 4096 - 128_256
+    planned = plan(LLAMA, "eagle3", HEAD)
+    assert 0 <= drafts(planned)[0] - (2 * held + 6 * 32_000) < 40 * 2**20
+    assert token_bytes(planned) == [(32 + 1) * 2 * 8 * 128 * 2]
+    assert planned.grades.weights == "exact"
+
+
+def test_a_head_is_shared_out_over_the_ranks_of_its_target() -> None:
+    """fc and norms are whole on every rank, the rest is divided."""
+    alone, two = (drafts(plan(LLAMA, "eagle3", HEAD, tensor_parallel=ranks))[0] for ranks in (1, 2))
+    whole = 3 * 4096 * 4096 * 2
+    assert alone / 2 + whole / 2 <= two <= alone / 2 + whole / 2 + 40 * 2**20
+
+
+def test_the_last_stage_holds_the_draft() -> None:
+    planned = plan(LLAMA, "eagle3", HEAD, pipeline_parallel=2)
+    assert drafts(planned)[0] == 0 < drafts(planned)[1]
+    assert token_bytes(planned) == [16 * 4096, 17 * 4096]
+
+
+def test_a_whole_model_drafts_with_all_of_its_own() -> None:
+    """Llama-3.2-1B: 1,235,814,400 parameters, 16 layers of 8 heads of 64."""
+    planned = plan(LLAMA, "draft_model", SMALL)
+    assert 0 <= drafts(planned)[0] - 2 * 1_235_814_400 < 40 * 2**20
+    assert token_bytes(planned) == [32 * 4096 + 16 * 2048]
+
+
+def test_a_block_head_keeps_its_key_and_value_projections_twice() -> None:
+    """vLLM prints a checkpoint of 0.88 GiB (473,995,264 elements) for this head."""
+    with_head = plan("Qwen/Qwen3.6-35B-A3B", "dflash", "z-lab/Qwen3.6-35B-A3B-DFlash")
+    twice = 2 * 8 * 2 * 4 * 128 * 2048
+    table = 2 * 262_144 * 128
+    assert 0 <= drafts(with_head)[0] - (2 * 473_995_264 + twice + table) < 4 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("version", "available", "settings", "tokens", "concurrency"),
+    [  # receipts v008, v009 and v230
+        ("0.20.0", 62.31, {"max_model_len": 262_144, "tokens": 15}, 582_832, 4.71),
+        ("0.22.0", 62.74, {"max_model_len": 262_144, "tokens": 15}, 1_241_920, 4.74),
+        ("0.22.0", 71.5945, {"max_model_len": 200_000, "tokens": 6}, 1_470_588, 7.35),
+    ],
+)
+def test_printed_pools_with_a_block_head(
+    version: str, available: float, settings: dict[str, int], tokens: int, concurrency: float
+) -> None:
+    planned = plan(
+        "Qwen/Qwen3.6-35B-A3B",
+        "dflash",
+        "z-lab/Qwen3.6-35B-A3B-DFlash",
+        engine_version=version,
+        prefix_caching=True,
+        max_num_batched_tokens=32_768,
+        available_kv_bytes=int(available * GIB),
+        **settings,
+    )
+    assert planned.printed.kv_tokens == tokens
+    assert round(planned.printed.max_concurrency or 0, 2) == concurrency
+
+
+def test_medusa_has_a_head_for_each_token_and_no_cache() -> None:
+    head = read_config({"model_type": "medusa", "medusa_num_heads": 5, "hidden_size": 4096, "vocab_size": 128_256})
+    planned = plan(LLAMA, "medusa", head, tokens=2)
+    each = 2 * (4096 * 4096 + 128_256 * 4096)
+    assert 0 <= drafts(planned)[0] - 2 * each < 4 * 2**20
+    assert token_bytes(planned) == [32 * 4096]
+
+
+def test_an_mlp_speculator_is_whole_on_every_rank_of_the_old_engine() -> None:
+    head = read_config({"model_type": "mlp_speculator", "vocab_size": 128_256, "emb_dim": 4096, "inner_dim": 3072})
+    one, two = (
+        drafts(plan(LLAMA, "mlp_speculator", head, engine_version="0.6.0", tensor_parallel=ranks))[0]
+        for ranks in (1, 2)
+    )
+    assert one == two > 0
+
+
+def test_drafted_tokens_have_slots() -> None:
+    """scheduler.py: the tokens to check, and as many more that EAGLE looks ahead; none beyond the longest request."""
+    plain = plan(LLAMA, "ngram", tokens=1, max_model_len=8192).ranks[0].cache
+    assert int(plain.kv(1024, 1)) == 65 * 16 * 32 * 4096  # one token more than 64 blocks
+    eagle = plan(LLAMA, "eagle3", HEAD, tokens=8).ranks[0].cache
+    assert int(eagle.kv(1024 - 16, 1)) == 64 * 16 * 33 * 4096
+    assert int(eagle.kv(1024, 1)) == 65 * 16 * 33 * 4096
+    assert int(eagle.kv(8192, 1)) == 512 * 16 * 33 * 4096
+
+
+def test_heads_in_their_targets_clothes() -> None:
+    """EAGLE's authors name their heads LlamaForCausalLM."""
+    config = {
+        "model_type": "llama",
+        "architectures": ["LlamaForCausalLM"],
+        "num_hidden_layers": 1,
+        "vocab_size": 128_256,
+        "hidden_size": 4096,
+        "intermediate_size": 14_336,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+    }
+    planned = plan(LLAMA, "eagle", read_config(config))
+    layer = 4096 * (2 * 4096 + 2 * 1024) + 3 * 4096 * 14_336 + 4096
+    assert 0 <= drafts(planned)[0] - 2 * (layer + 2 * 4096 * 4096) < 4 * 2**20
+
+
+REFUSED: list[tuple[str, str, str | None, dict[str, Any], str]] = [
+    (LLAMA, "magic", None, {}, 'vLLM has no speculative method "magic". It has mtp, draft_model, eagle'),
+    (LLAMA, "dflash", None, {"engine_version": "0.6.0"}, 'This vLLM release has no speculative method "dflash"'),
+    (LLAMA, "eagle3", None, {}, 'Speculation by "eagle3" needs a draft model: an EAGLE-3 head'),
+    (LLAMA, "mtp", None, {}, "no layers for multi-token prediction"),
+    (LLAMA, "dflash", HEAD, {}, f"{HEAD} is an EAGLE-3 head; this method of speculation needs a DFlash head."),
+    (LLAMA, "draft_model", HEAD, {}, "needs a whole model"),
+    (LLAMA, "eagle3", SMALL, {}, f"{SMALL} is a whole model"),
+    (LLAMA, "draft_model", "Qwen/Qwen3-0.6B", {}, "a vocabulary of 151,936, the model one of 128,256"),
+    (LLAMA, "draft_model", SMALL, {"engine_version": "0.12.0"}, "does not support whole models as drafts"),
+    ("meta-llama/Llama-3.1-70B", "eagle3", "RedHatAI/Qwen3-14B-speculator.eagle3", {}, "it joins 15,360 numbers"),
+]
+
+
+@pytest.mark.parametrize(("model", "method", "draft", "settings", "reason"), REFUSED)
+def test_refusals(model: str, method: str, draft: str | None, settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        plan(model, method, draft, **settings)
+    assert caught.value.field == "speculative"
+    assert reason in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("speculative", "reason"),
+    [
+        ({"method": "eagle3", "model": "RedHatAI/Llama-3.1-8B-speculator.eagle3"}, "is not in the model catalog; did"),
+        ({"method": "eagle3", "model": "./nowhere/config.json"}, "cannot be read: there is no such file"),
+        ({"method": "eagle3", "model": HEAD, "tokens": 0}, "must be at least 1"),
+    ],
+)
+def test_the_draft_is_looked_up_as_the_model_is(speculative: dict[str, Any], reason: str) -> None:
+    error = answer({"model": LLAMA, "engine": "vllm", "speculative": speculative})["error"]
+    assert error["field"] == "speculative"
+    assert reason in error["message"]
+
+
+def test_a_draft_is_no_model() -> None:
+    error = answer({"model": HEAD, "engine": "vllm"})["error"]
+    assert error["field"] == "model"
+    assert "is an EAGLE-3 head, no model by itself" in error["message"]
+
+
+def test_a_report_counts_the_draft() -> None:
+    values = {"model": LLAMA, "accelerator": "h100-sxm5-80gb"}
+    report = answer({**values, "speculative": {"method": "eagle3", "model": HEAD, "tokens": 3}})
+    without = answer(values)
+    assert report["per_gpu"]["draft_bytes"] > 800_000_000
+    assert report["capacity"]["kv_tokens"] < without["capacity"]["kv_tokens"] * 32 / 33
