@@ -17,20 +17,19 @@ class Fitted:
 class VllmConstants:
     """What vLLM's start-up logs give and no rule does; scripts/fit.py fits them again and checks them.
 
-    `logit_bytes`: of sampler scratch for each logit of the profile run (copies, sorted values and indices).
-    `runtime`: outside of PyTorch on one GPU. `runtime_per_rank`: more for each further tensor-parallel rank.
-    `unified`: more on accelerators that share their memory with the host. `encoder`: peak of a vision or audio encoder.
-    `graphs`: the estimate of the CUDA graphs, from 0.21 on. `error_share`: what 9 in 10 predictions of the memory
-    that is left for the cache are off by at most, as a share of the card's memory, for models left out of the fit.
-    `unified_error_share`: the largest of them, on accelerators that share their memory with the host.
+    `runtime`: outside of PyTorch on one GPU. `linked`: more where tensor-parallel ranks talk over NVLink or its like.
+    `unified`: more on accelerators that share their memory with the host.
+    `encoder`: peak of a vision or audio encoder. `graph`: of vLLM's estimate, for each CUDA graph.
+    `error_share`: what 9 in 10 predictions of the memory that is left for the cache are off by at most, as a share of
+    the card's memory, for models left out of the fit. `unified_error_share`: the largest of them, on accelerators that
+    share their memory with the host.
     """
 
-    logit_bytes: float
     runtime: int
-    runtime_per_rank: int
+    linked: int
     unified: int
     encoder: int
-    graphs: int
+    graph: int
     error_share: float
     unified_error_share: float
 
@@ -46,17 +45,16 @@ class Checked:
 
 GIB = 1 << 30
 
-# Printed by scripts/fit.py, from the logs that state their release. Of all 40 with a known card: 3.8 and 34 %.
-VLLM_CHECKED = Checked(logs=28, median=0.0322, ninetieth=0.0887)
+# Printed by scripts/fit.py, from the logs that state their release. Of all 40 with a known card: 1.2 and 49 %.
+VLLM_CHECKED = Checked(logs=25, median=0.0059, ninetieth=0.0479)
 VLLM = VllmConstants(
-    logit_bytes=38.9,
     runtime=139_586_437,
-    runtime_per_rank=465_871_412,
-    unified=1_881_705_639,
-    encoder=2_912_348_707,
-    graphs=34_391_405,
-    error_share=0.0182,  # 23 logs that state their release
-    unified_error_share=0.0782,  # 5 logs
+    linked=481_881_346,
+    unified=1_917_838_992,
+    encoder=2_904_314_504,
+    graph=6_052_956,
+    error_share=0.0082,  # 21 logs that state their release
+    unified_error_share=0.0151,  # 4 logs
 )
 
 SGLANG_CONTEXT = Fitted(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sizing.engines.vllm.profile_rules import ProfileRules, profile_rules_of
 from sizing.versions import Version, at_least, parse_version
 
 VERSIONS = ("0.4", "0.8", "0.9.2", "0.12", "0.14", "0.20", "0.21", "0.26", "0.27", "0.33")
@@ -27,6 +28,7 @@ class Rules:
     `skips_towers`: encoders of inputs that are limited to none are not loaded, by `skips_all_towers` of every class.
     `text_only_flag`: --language-model-only allows no media of any kind.
     `long_mrope`: Qwen's rotary tables for images are four times as long, of every model that has them.
+    `profiles_graphs`: an estimate of the CUDA graphs is taken out of the budget. `profile`: the profile run.
     """
 
     v0: bool
@@ -45,6 +47,7 @@ class Rules:
     skips_all_towers: bool
     long_mrope: bool
     text_only_flag: bool
+    profile: ProfileRules
 
 
 @lru_cache(maxsize=256)
@@ -64,13 +67,14 @@ def rules_of(version: Version) -> Rules:
         checkpoints=since("0.27.0"),  # unverified
         near_equal=30 if since("0.21.0") else 25 if since("0.12.0") else 20,  # pull 29303; 1.5 unverified
         sparse_packed=not since("0.12.0"),  # unverified
-        profiles_graphs=since("0.21.0"),  # ENGINE_MEMORY 2.7 and 10
-        fraction=0.92 if since("0.21.0") else 0.90,  # unverified
+        profiles_graphs=since("0.20.0"),  # VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS in envs.py of 0.19.0 and 0.20.0
+        fraction=0.92 if since("0.20.0") else 0.90,  # config/cache.py of 0.19.0 and 0.20.0
         plain_gib=since("0.14.0"),  # 0.33 prints so; the change point is unverified
         skips_towers=since("0.10.1"),  # vllm-project/vllm pull 22299
         skips_all_towers=since("0.15.0"),  # model_executor/models/interfaces.py: _mark_tower_model
         text_only_flag=since("0.17.0"),  # config/multimodal.py
         long_mrope=not since("0.32.0"),  # model_executor/layers/rotary_embedding/mrope.py: positions_factor
+        profile=profile_rules_of(version),
     )
 
 
