@@ -20,7 +20,6 @@ from sizing.answer import find_accelerator, find_spec
 from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
 from sizing.engines.vllm.defaults import capability_of
-from sizing.engines.vllm.drafts import drafting_of
 from sizing.engines.vllm.graphs import graphs_captured
 from sizing.engines.vllm.loaded import loaded_spec, tower_kinds
 from sizing.engines.vllm.resolving import Resolved, resolved_of
@@ -118,8 +117,6 @@ def case_of(receipt: Receipt, shapes: Mapping[str, ModelSpec]) -> Case | str:
         resolved = resolved_of(make_scenario(receipt.values), spec, accelerator)
     except (ScenarioError, PlacementError) as error:
         return error.message
-    if resolved.scenario.speculative and not drafting_of(resolved.scenario, spec, resolved.rules).own_layers:
-        return "a draft model is loaded"
     return Case(receipt, spec, accelerator, resolved)
 
 
