@@ -128,11 +128,10 @@ def complete(case: Case) -> bool:
     return known and (case.printed("available_kv") or 0) > 0
 
 
-NOTHING = replace(VLLM, runtime=0, linked=0, unified=0, encoder=0, graph=0)
+NOTHING = replace(VLLM, runtime=0, linked=0, unified=0, graph=0)
 # Where each term stands alone beside those that come before it
 TERMS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
     ("linked", lambda case: case.ranks > 1 and case.linked and not case.encodes and not case.unified),
-    ("encoder", lambda case: case.encodes and not case.unified),
     ("unified", lambda case: case.unified),
 )
 

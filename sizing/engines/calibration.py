@@ -19,7 +19,8 @@ class VllmConstants:
 
     `runtime`: outside of PyTorch on one GPU. `linked`: more where tensor-parallel ranks talk over NVLink or its like.
     `unified`: more on accelerators that share their memory with the host.
-    `encoder`: peak of a vision or audio encoder. `graph`: of vLLM's estimate, for each CUDA graph.
+    `encoder`: of an encoder whose largest inputs are not known (largest_items.py); what Qwen3-VL's took in 0.12.
+    `graph`: of vLLM's estimate, for each CUDA graph.
     `error_share`: what 9 in 10 predictions of the memory that is left for the cache are off by at most, as a share of
     the card's memory, for models left out of the fit. `unified_error_share`: the largest of them, on accelerators that
     share their memory with the host.

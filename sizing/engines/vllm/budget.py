@@ -15,9 +15,10 @@ from sizing.engines.lora import lora_bytes
 from sizing.engines.vllm.defaults import capability_of
 from sizing.engines.vllm.draft_weights import draft_bytes
 from sizing.engines.vllm.drafts import drafting_of
+from sizing.engines.vllm.encoder import encoder_run
 from sizing.engines.vllm.graphs import graphs_estimated
 from sizing.engines.vllm.loaded import loaded_spec
-from sizing.engines.vllm.profile_run import activation_bytes, encoder_bytes
+from sizing.engines.vllm.profile_run import activation_bytes
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.weights import stage_weights
 from sizing.memory import Memory
@@ -62,13 +63,14 @@ def stage_terms(
     stages = stage_weights(scenario, spec, capability)
     drafts = draft_bytes(scenario, spec, drafting, [held.prediction for held in stages])
     peaks = activation_bytes(scenario, spec, rules.profile, capability)
+    encoder = encoder_run(scenario, spec, rules.encoder, constants.encoder)
     graphs = constants.graph * graphs_estimated(scenario, spec, rules, capability)
     return [
         Terms(
             weights=_kept(scenario, held.loaded + held.rounding - held.encoder) + adapters,
             draft=draft,
             encoder=held.encoder,
-            activation=peak + (encoder_bytes(spec, constants) if first else 0),
+            activation=encoder.with_decoder(peak) if first else peak,
             graphs=graphs,
             runtime=runtime_bytes(scenario, accelerator, constants),
         )

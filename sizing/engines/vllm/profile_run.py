@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from model_catalog.spec import LatentAttention, Layer, ModelSpec
-from model_catalog.tensors import TensorClass
 from sizing.activations import dense_width, expert_widths, mixer_width
-from sizing.engines.calibration import VllmConstants
 from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.profile_rules import ProfileRules
 from sizing.engines.vllm.runner import uses_second_runner
@@ -20,7 +18,6 @@ from sizing.scenario import Scenario
 
 HALF = 2
 CONTEXT_CHUNK = 64 * 1024  # tokens of context that latent attention projects at once, where there are as many
-TOWERS = frozenset({TensorClass.VISION, TensorClass.AUDIO})
 # PyTorch's workspace for cuBLAS (aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB on SM90 and SM100, else 8 and more.
 LARGE_BLAS, BLAS = 32 << 20, (8 << 20) + (128 << 10)
 
@@ -120,9 +117,3 @@ def streams_of(layers: list[Layer]) -> int:
                 hidden = next(t.shape[0] for t in layer.tensors if t.name == "input_layernorm.weight")
                 return tensor.shape[-1] // hidden
     return 1
-
-
-def encoder_bytes(spec: ModelSpec, constants: VllmConstants) -> int:
-    """Of the encoder run on a batch of images, which comes on top."""
-    has_tower = any(tensor.kind in TOWERS for tower in spec.towers for tensor in tower.tensors)
-    return constants.encoder if has_tower else 0

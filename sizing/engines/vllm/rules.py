@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sizing.engines.vllm.largest_items import EncoderRules, encoder_rules_of
 from sizing.engines.vllm.profile_rules import ProfileRules, profile_rules_of
 from sizing.versions import Version, at_least, parse_version
 
@@ -48,6 +49,7 @@ class Rules:
     long_mrope: bool
     text_only_flag: bool
     profile: ProfileRules
+    encoder: EncoderRules
 
 
 @lru_cache(maxsize=256)
@@ -75,6 +77,7 @@ def rules_of(version: Version) -> Rules:
         text_only_flag=since("0.17.0"),  # config/multimodal.py
         long_mrope=not since("0.32.0"),  # model_executor/layers/rotary_embedding/mrope.py: positions_factor
         profile=profile_rules_of(version),
+        encoder=encoder_rules_of(version),
     )
 
 
