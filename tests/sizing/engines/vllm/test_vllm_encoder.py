@@ -32,7 +32,7 @@ def planned(model: str, **values: Any) -> EnginePlan:
         ("Qwen/Qwen3.5-35B-A3B", {"engine_version": "0.17.1", "max_num_batched_tokens": 2048}, 16_384, "1 image"),
         # an NVFP4 build of Qwen3.6-35B-A3B with batches of 65,536, 2026-05-03
         ("Qwen/Qwen3.6-35B-A3B", {"engine_version": "0.20.0", "max_num_batched_tokens": 65_536}, 65_536, "4 image"),
-        # Qwen2.5-VL-7B on 0.23.0 and an A100, and on 0.9.0.1 and an L4 (receipts v229 and v230)
+        # Qwen2.5-VL-7B on 0.23.0 and an A100, and on 0.9.0.1 and an L4 (receipts v232 and v231)
         ("Qwen/Qwen2.5-VL-7B-Instruct", {"engine_version": "0.23.0"}, 114_688, "1 video"),
         ("Qwen/Qwen2.5-VL-7B-Instruct", {"engine_version": "0.9.0.1", "max_model_len": 2048}, 16_384, "1 image"),
         # Gemma 4 E4B with batches of 2,048, 2026-06-07
@@ -62,7 +62,7 @@ def test_available_memory_of_a_model_that_sees() -> None:
 
 
 def test_the_encoder_itself_may_be_the_peak() -> None:
-    """Receipt v229: with 0.22 of an A100's 79.25 GiB, "Available KV cache memory: -14.28 GiB"."""
+    """Receipt v232: with 0.22 of an A100's 79.25 GiB, "Available KV cache memory: -14.28 GiB"."""
     values = {"engine_version": "0.23.0", "accelerator": "a100-sxm4-80gb", "memory_fraction": 0.22}
     (rank,) = planned("Qwen/Qwen2.5-VL-7B-Instruct", **values).ranks
     assert rank.available is not None and rank.available / GIB == pytest.approx(-14.28, abs=0.3)
