@@ -19,6 +19,7 @@ SKIPPED_FIELDS = (
     "ignored_layers",
     "llm_int8_skip_modules",
 )
+FBGEMM = "fbgemm_fp8"
 MOST_NAMES = 65_536
 MOST_GROUPS = 64
 
@@ -72,7 +73,17 @@ def read_quantization(f: Fields) -> Quantization | None:
     if found is None:
         return None
     method, group = found
-    return Quantization(method=method, skipped=_skipped(q), group_size=group, kv_cache=_kv_cache(q))
+    skipped = _skipped(q) or (_left_by_meta(f) if q.text("quant_method") == FBGEMM else ())
+    return Quantization(method=method, skipped=skipped, group_size=group, kv_cache=_kv_cache(q))
+
+
+def _left_by_meta(f: Fields) -> tuple[str, ...]:
+    """What Meta's checkpoints of this method leave in 16 bits where their config does not say: attention, and the
+    first and the last layer. The 405,868,625,920 elements of Llama-3.1-405B-Instruct-FP8 are the 405,853,388,800 of
+    the model and a scale for each row of the feed-forwards of 124 of the 126 layers.
+    """
+    last = f.whole("num_hidden_layers", 0) - 1
+    return ("self_attn", "layers.0", f"layers.{last}")
 
 
 def quantization_part(f: Fields) -> Fields | None:
@@ -115,9 +126,7 @@ def _fp8(q: Fields) -> Method | None:
 
 
 def _fbgemm(q: Fields) -> Method:
-    """One scale for each output row. Meta leaves attention and the outer layers out."""
-    if q.raw("modules_to_not_convert") is None:
-        q.doubt("modules_to_not_convert", "Which layers stay in 16 bits is not stated; none is assumed.", kv=False)
+    """One scale for each output row."""
     return "fp8", 0
 
 

@@ -26,7 +26,6 @@ INPUTS = {
     "budget_bytes",
     "activation",
     "graphs",
-    "graphs_estimate",
     "non_torch",
 }
 
@@ -162,9 +161,10 @@ def test_scenarios_of_receipts_are_valid() -> None:
 
 
 def test_inferred_settings_are_in_the_scenario() -> None:
-    """But for the fraction, which is inferred to be the default."""
+    """But for the fraction, which is inferred to be the default, and the release, which stands beside it."""
     for receipt in receipts():
-        assert receipt.inferred.keys() - {"memory_fraction"} <= receipt.values.keys(), receipt.id
+        assert receipt.inferred.keys() - {"memory_fraction", "version"} <= receipt.values.keys(), receipt.id
+        assert "version" not in receipt.inferred or receipt.version, receipt.id
 
 
 def test_summary_counts_and_ranks() -> None:

@@ -36,9 +36,7 @@ FULL = Lane()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerRules:
-    """What all layers share. `longest`: max_seq_len. `windows`: window layers keep their window only, in
-    pools of `equal` parts of the memory.
-    """
+    """What all layers share. `longest`: max_seq_len. `windows`: window layers keep their window only."""
 
     formats: CacheFormats
     model_dtype: str
@@ -46,7 +44,6 @@ class LayerRules:
     block: int
     longest: int
     windows: bool
-    equal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,12 @@ is at most 1 MiB. Smaller tensors are rounded to 512 bytes.
 """
 
 from collections import Counter
+from dataclasses import replace
 from itertools import accumulate
 
 from model_catalog.tensors import Shard
-from sizing.weights.inventory import Inventory, Part
+from sizing.weights.inventory import Inventory, Part, Stored
+from sizing.weights.packing import Packing
 from sizing.weights.ranks import Ranks, tensor_bytes
 
 MIB = 2**20
@@ -49,12 +51,26 @@ def rounding_bytes(held: Inventory, ranks: Ranks, stages: list[int]) -> list[int
 
 
 def _part(part: Part, ranks: Ranks) -> int:
-    """All experts of a layer are one tensor; other tensors with a count are as many."""
-    sizes: Counter[tuple[str, int]] = Counter()
+    """All experts of a layer are one tensor; other tensors with a count are as many. Scales are apart from what they
+    scale.
+    """
+    data: Counter[tuple[str, int]] = Counter()
+    scales: Counter[tuple[str, int]] = Counter()
     for each in part:
         times = 1 if each.tensor.shard is Shard.EXPERT else each.tensor.count
-        sizes[_fused(each.tensor.name), times] += tensor_bytes(each, ranks) // times
-    return sum(times * (counted(size) - size) for (_, times), size in sizes.items())
+        name, size = (_fused(each.tensor.name), times), tensor_bytes(each, ranks)
+        bare = tensor_bytes(_without_scales(each), ranks)
+        data[name] += bare // times
+        scales[name] += (size - bare) // times
+    return sum(times * (counted(size) - size) for sizes in (data, scales) for (_, times), size in sizes.items())
+
+
+def _without_scales(each: Stored) -> Stored:
+    """ggml's blocks hold their own."""
+    packing = each.packing
+    if not packing.bits or packing == Packing(packing.bits):
+        return each
+    return replace(each, packing=Packing(packing.bits))
 
 
 def _fused(name: str) -> str:

@@ -9,8 +9,8 @@ from sizing.scenario import Scenario
 GIB = 2**30
 DEFAULT_CAPABILITY = (9, 0)  # an H100's
 LARGE, LARGEST = 70 * GIB, 160 * GIB
-LONG = 32_768
-SMALL_CARDS = ("a100", "gb10")  # by name: large, but given the smaller batch
+UNREAD = "gb10"  # large, but its memory is not read before 0.33, and left out from then on (log v200)
+NAMED_LARGE = ("h100", "h200")
 BIDIRECTIONAL_IMAGE_TOKENS = 2496  # Gemma 4: the batch must hold one video whole, 32 frames of 78 tokens (receipt v200)
 
 
@@ -22,28 +22,32 @@ def capability_of(accelerator: Accelerator | None) -> tuple[int, int]:
 
 
 def max_num_seqs(accelerator: Accelerator | None, rules: Rules) -> int:
-    return 1024 if not rules.v0 and _memory(accelerator) >= LARGE else 256
+    return 1024 if not (rules.v0 or rules.large_is_by_name) and _memory(accelerator, rules) >= LARGE else 256
 
 
 def max_num_batched_tokens(
     scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: Rules, max_model_len: int
 ) -> int:
-    """The server's default. The old engine prefills whole prompts of up to 32,768 tokens (arg_utils.py of 0.7.3)."""
+    """The server's default. The old engine prefills whole prompts."""
     if scenario.max_num_batched_tokens is not None:
         return scenario.max_num_batched_tokens
     if rules.v0:
-        return 2048 if max_model_len > LONG else max(max_model_len, 2048)
-    memory = _memory(accelerator)
-    tokens = 16384 if memory >= LARGEST else 8192 if memory >= LARGE else 2048
+        return max(max_model_len, 2048)
+    memory = _memory(accelerator, rules)
+    tokens = 16384 if memory >= LARGEST and rules.largest_batches else 8192 if memory >= LARGE else 2048
     videos = scenario.media_limits is None or scenario.media_limits.video != 0
     return max(tokens, BIDIRECTIONAL_IMAGE_TOKENS) if videos and sees_images_both_ways(spec) else tokens
 
 
-def _memory(accelerator: Accelerator | None) -> int:
+def _memory(accelerator: Accelerator | None, rules: Rules) -> int:
     """Bytes, 0 for the large cards that get the smaller defaults; an H100's where no accelerator is known."""
     if accelerator is None or accelerator.memory_for_budget is None:
         return LARGE
-    return 0 if any(name in accelerator.id.lower() for name in SMALL_CARDS) else accelerator.memory_for_budget.bytes
+    name = accelerator.id.lower()
+    if rules.large_is_by_name:
+        return LARGE if name.startswith(NAMED_LARGE) else 0
+    spared = (UNREAD, "a100") if rules.spares_a100 else (UNREAD,)
+    return 0 if any(card in name for card in spared) else accelerator.memory_for_budget.bytes
 
 
 def sees_images_both_ways(spec: ModelSpec) -> bool:

@@ -46,11 +46,10 @@ def lines_of(pool: Pool, printed: Printed, rules: Rules) -> tuple[str, ...]:
             f"# GPU blocks: {printed.num_blocks}, # CPU blocks: {SWAP_BYTES // pool.block_bytes}",
             f"Maximum concurrency for {pool.max_model_len} tokens per request: {printed.max_concurrency:.2f}x",
         )
-    return (
-        f"Available KV cache memory: {_gib(pool.available, rules)} GiB",
-        f"GPU KV cache size: {printed.kv_tokens:,} tokens",
-        f"Maximum concurrency for {pool.max_model_len:,} tokens per request: {printed.max_concurrency:.2f}x",
-    )
+    available = f"Available KV cache memory: {_gib(pool.available, rules)} GiB"
+    tokens = f"GPU KV cache size: {printed.kv_tokens:,} tokens"
+    concurrency = f"Maximum concurrency for {pool.max_model_len:,} tokens per request: {printed.max_concurrency:.2f}x"
+    return (available, f"{tokens}, {concurrency}") if rules.joins_lines else (available, tokens, concurrency)
 
 
 def _gib(size: int, rules: Rules) -> str:

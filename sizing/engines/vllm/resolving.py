@@ -121,7 +121,7 @@ def _layer_rules(
         draft_layers=drafting.own_layers,
         draft=drafting.draft,
         bounded_chunks=rules.chunks_bounded and not drafting.reads_cache,
-        pooled_states=rules.hybrid_groups,
+        pooled_states=rules.pools_states,
     )
 
 
@@ -153,7 +153,7 @@ def _check_sharing(scenario: Scenario, layout: Layout) -> None:
 
 def _state_notes(spec: ModelSpec, rules: Rules) -> tuple[str, ...]:
     recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
-    if rules.hybrid_groups or not recurrent:
+    if rules.pools_states or not recurrent:
         return ()
     return ("This vLLM release keeps recurrent states outside of its pool of blocks; they are not counted.",)
 

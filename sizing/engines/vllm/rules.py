@@ -3,21 +3,20 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sizing.engines.vllm.largest_items import EncoderRules, encoder_rules_of
-from sizing.engines.vllm.profile_rules import ProfileRules, profile_rules_of
 from sizing.versions import Version, at_least, parse_version
 
-VERSIONS = ("0.4", "0.8", "0.9.2", "0.12", "0.14", "0.20", "0.21", "0.26", "0.27", "0.33")
+VERSIONS = ("0.4", "0.8", "0.9.1", "0.12", "0.14", "0.18", "0.20", "0.26", "0.28", "0.33")
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 UNTAGGED = "0.2"  # builds from a checkout without tags call themselves 0.1.devN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Sources: ENGINE_MEMORY 2.2 and 2.3 for 0.33, 2.7 and the start-up logs named below for earlier releases.
+    """Sources: the released packages (PyPI, vllm 0.8.0 to 0.33.0), each change found between two of them.
 
     `v0`: the old engine, which keeps all layers at full length, and recurrent states outside of the pool.
     `hybrid_groups`: windows are bounded, and models of several kinds of layers are cut into groups.
+    `pools_states`: recurrent states have blocks in the same pool.
     `chunks_bounded`: chunked local attention is bounded too.
     `old_token_line`: the printed tokens are blocks // groups × the smallest block size.
     `runs_ahead`: one more batch is in flight than there are pipeline stages; before, windows reserve one batch.
@@ -25,15 +24,21 @@ class Rules:
     `checkpoints`: one more state block for Mamba 2 and FlashInfer's GDN kernel, which aligns blocks to 64.
     `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
+    `large_is_by_name`: H100 and H200 alone have large batches. `spares_a100`: an A100 has the small cards' defaults.
+    `largest_batches`: cards of 160 GiB have batches of 16,384 tokens.
+    `triton_mxfp4`: gpt-oss runs with the Triton kernels that vLLM brings along, on SM90; `keeps_scales`: beside their
+    swizzled copy. `wide_trtllm`: TensorRT-LLM's kernels pad its intermediate axis to 256, later to 128.
     `fraction`: default gpu_memory_utilization. `plain_gib`: sizes are printed without trailing zeros (40.0 GiB).
     `skips_towers`: encoders of inputs that are limited to none are not loaded, by `skips_all_towers` of every class.
     `text_only_flag`: --language-model-only allows no media of any kind.
     `long_mrope`: Qwen's rotary tables for images are four times as long, of every model that has them.
-    `profiles_graphs`: an estimate of the CUDA graphs is taken out of the budget. `profile`: the profile run.
+    `joins_lines`: tokens and concurrency are printed in one line.
+    `skips_towers`: encoders of inputs that are limited to none are not loaded.
     """
 
     v0: bool
     hybrid_groups: bool
+    pools_states: bool
     chunks_bounded: bool
     old_token_line: bool
     runs_ahead: bool
@@ -41,43 +46,54 @@ class Rules:
     checkpoints: bool
     near_equal: int
     sparse_packed: bool
+    large_is_by_name: bool
+    spares_a100: bool
+    largest_batches: bool
+    triton_mxfp4: bool
+    keeps_scales: bool
+    wide_trtllm: bool
     profiles_graphs: bool
     fraction: float
     plain_gib: bool
+    joins_lines: bool
     skips_towers: bool
     skips_all_towers: bool
     long_mrope: bool
     text_only_flag: bool
-    profile: ProfileRules
-    encoder: EncoderRules
 
 
 @lru_cache(maxsize=256)
 def rules_of(version: Version) -> Rules:
-    """The rules of a release; "unverified" marks change points that no source states."""
+    """The rules of a release, each with the file of vLLM that changed."""
 
     def since(release: str) -> bool:
         return at_least(version, release)
 
     return Rules(
-        v0=not since("0.8.0"),
-        hybrid_groups=since("0.9.2"),  # unverified
-        chunks_bounded=since("0.21.0"),  # unverified; the default of the variable that forbids it changed
-        old_token_line=not since("0.20.1"),
-        runs_ahead=since("0.26.0rc0"),  # log v200 (0.25.1) has it not, v185 (0.26.1rc0) has it
-        caches_states=since("0.27.0"),  # vllm-project/vllm pull 50991; logs v204, v206 (0.25.1) have it not
-        checkpoints=since("0.27.0"),  # unverified
-        near_equal=30 if since("0.21.0") else 25 if since("0.12.0") else 20,  # pull 29303; 1.5 unverified
-        sparse_packed=not since("0.12.0"),  # unverified
-        profiles_graphs=since("0.20.0"),  # VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS in envs.py of 0.19.0 and 0.20.0
-        fraction=0.92 if since("0.20.0") else 0.90,  # config/cache.py of 0.19.0 and 0.20.0
-        plain_gib=since("0.14.0"),  # 0.33 prints so; the change point is unverified
+        v0=not since("0.8.0"),  # envs.py: VLLM_USE_V1
+        hybrid_groups=since("0.9.1"),  # v1/core/kv_cache_utils.py
+        pools_states=since("0.10.2"),  # engine/arg_utils.py: before, recurrent models fall back to the old engine
+        chunks_bounded=since("0.14.0"),  # envs.py: VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE
+        old_token_line=not since("0.20.1"),  # v1/core/kv_cache_utils.py
+        runs_ahead=since("0.26.0rc0"),  # max_in_flight_tokens; log v200 (0.25.1) has it not, v185 (0.26.1rc0) has it
+        caches_states=since("0.28.0"),  # engine/arg_utils.py: opt-in for hybrids in 0.26 and 0.27
+        checkpoints=since("0.29.0"),  # v1/kv_cache_interface.py: num_prefill_checkpoint_blocks
+        near_equal=30 if since("0.18.0") else 25 if since("0.12.0") else 20,  # v1/core/kv_cache_utils.py
+        sparse_packed=since("0.11.0rc0") and not since("0.11.1"),  # models/config.py: DeepseekV32ForCausalLM
+        large_is_by_name=not since("0.8.4"),  # engine/arg_utils.py, as the next two
+        spares_a100=since("0.9.0"),
+        largest_batches=since("0.28.0"),
+        triton_mxfp4=since("0.12.0"),  # cmake/external_projects/triton_kernels.cmake
+        keeps_scales=not since("0.25.0"),  # fused_moe/oracle/mxfp4.py, as the next
+        wide_trtllm=not since("0.27.0"),
         skips_towers=since("0.10.1"),  # vllm-project/vllm pull 22299
         skips_all_towers=since("0.15.0"),  # model_executor/models/interfaces.py: _mark_tower_model
         text_only_flag=since("0.17.0"),  # config/multimodal.py
         long_mrope=not since("0.32.0"),  # model_executor/layers/rotary_embedding/mrope.py: positions_factor
-        profile=profile_rules_of(version),
-        encoder=encoder_rules_of(version),
+        profiles_graphs=since("0.20.0"),  # envs.py: VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
+        fraction=0.92 if since("0.20.0") else 0.90,  # config/cache.py
+        plain_gib=since("0.14.0"),  # utils/mem_utils.py: format_gib
+        joins_lines=since("0.28.0"),  # v1/core/kv_cache_utils.py
     )
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
-from sizing.engines.vllm.after_load import absorbed_copies, expert_padding, swizzle_padding
+from sizing.engines.vllm.after_load import absorbed_copies, repacked
 from sizing.engines.vllm.allocator import rounding_bytes
 from sizing.engines.vllm.buffers import buffer_bytes
-from sizing.engines.vllm.held import GEMMA4, SPARSE_LATENT, held_spec
+from sizing.engines.vllm.held import GEMMA4, NO_PADDING, SPARSE_LATENT, held_spec
+from sizing.engines.vllm.mxfp4 import Mxfp4Experts, mxfp4_experts
 from sizing.placement import stage_sizes
 from sizing.placement import stages as stages_of
 from sizing.scenario import Scenario
@@ -48,18 +49,14 @@ class StageWeights:
 
 def stage_weights(scenario: Scenario, spec: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
     """One rank of each stage, first to last. `scenario` is resolved."""
-    held = held_spec(spec, expert_padding(scenario, spec, capability))
+    experts = mxfp4_experts(scenario, spec, capability)
+    held = held_spec(spec, experts.padding if experts else NO_PADDING)
     known = inventory(held, scenario.weights).known
-    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, _swizzles(held, capability))
+    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, experts)
     if key not in known:
-        known[key] = _with_buffers(_without_buffers(scenario, held, capability), scenario, held)
+        known[key] = _with_buffers(_without_buffers(scenario, held, experts), scenario, held)
     stages: list[StageWeights] = known[key]
     return stages
-
-
-def _swizzles(held: ModelSpec, capability: tuple[int, int]) -> bool:
-    """Whether weights depend on the card: those of gpt-oss on SM90 (after_load.py)."""
-    return held.model_type == "gpt_oss" and capability[0] == 9
 
 
 def _with_buffers(stages: list[StageWeights], scenario: Scenario, held: ModelSpec) -> list[StageWeights]:
@@ -71,16 +68,16 @@ def _with_buffers(stages: list[StageWeights], scenario: Scenario, held: ModelSpe
     ]
 
 
-def _without_buffers(scenario: Scenario, held: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
+def _without_buffers(scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None) -> list[StageWeights]:
     known = inventory(held, scenario.weights).known
-    key = ("vllm", scenario.placement, _swizzles(held, capability))
+    key = ("vllm", scenario.placement, experts)
     if key not in known:
-        known[key] = _stage_weights(scenario, held, capability)
+        known[key] = _stage_weights(scenario, held, experts)
     stages: list[StageWeights] = known[key]
     return stages
 
 
-def _stage_weights(scenario: Scenario, held: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
+def _stage_weights(scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None) -> list[StageWeights]:
     """Without buffers."""
     placement, whole = scenario.placement, _whole(scenario, held)
     stages = rank_bytes(held, scenario.weights, placement, whole=whole, vocab_multiple=VOCAB_MULTIPLE)
@@ -89,18 +86,19 @@ def _stage_weights(scenario: Scenario, held: ModelSpec, capability: tuple[int, i
     if held.model_type in HEAD_EVERYWHERE:
         _copy(stages, TensorClass.LM_HEAD)
     copies = absorbed_copies(held, scenario.weights, placement)
-    swizzled = swizzle_padding(held, scenario, capability)
+    sizes = stage_sizes(held.num_layers, placement.pipeline_parallel)
+    laid_out = experts.laid_out(held, sizes) if experts else [0] * len(sizes)
     ranks = ranks_of(placement, whole, VOCAB_MULTIPLE)
-    rounding = rounding_bytes(
-        inventory(held, scenario.weights), ranks, stage_sizes(held.num_layers, placement.pipeline_parallel)
-    )
+    inventoried = inventory(held, scenario.weights)
+    freed = repacked(inventoried, ranks, sizes)
+    rounding = rounding_bytes(inventoried, ranks, sizes)
     return [
         StageWeights(
             parameters=sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION),
             encoder=sum(stage.get(kind, 0) for kind in TOWERS),
             prediction=stage.get(TensorClass.PREDICTION, 0),
             buffers=0,
-            after_load=copies[number] + swizzled[number],
+            after_load=copies[number] + laid_out[number] + freed[number],
             rounding=rounding[number],
         )
         for number, stage in enumerate(stages)

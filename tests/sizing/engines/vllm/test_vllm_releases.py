@@ -129,6 +129,9 @@ def test_old_engine_prints_blocks() -> None:
 def test_log_lines() -> None:
     assert m.plan(m.GPT_OSS_120B, max_model_len=131_072).log.lines == (
         "Available KV cache memory: 40.0 GiB",
+        "GPU KV cache size: 1,034,609 tokens, Maximum concurrency for 131,072 tokens per request: 7.89x",
+    )
+    assert m.plan(m.GPT_OSS_120B, engine_version="0.27.1", max_model_len=131_072).log.lines[1:] == (
         "GPU KV cache size: 1,034,609 tokens",
         "Maximum concurrency for 131,072 tokens per request: 7.89x",
     )
