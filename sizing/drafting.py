@@ -4,12 +4,12 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, Literal
 
+from model_catalog.blocks.prediction import DSPARK, TOWER, UNCOUNTED
 from model_catalog.importers.draft_heads import eagle3_head, eagle_head
 from model_catalog.spec import DraftKind, Layer, LayerRun, ModelSpec, run_length
 from model_catalog.tensors import Tensor, TensorClass
 from sizing.scenario import Scenario, ScenarioError
 
-PREDICTION = "multi-token prediction"  # the tower that holds them
 Needs = DraftKind | Literal["model"]
 STACKS = ("medusa", "mlp_speculator")  # one stage for each token that is drafted
 JOINING = ("eagle", "eagle3", "dflash", "dspark")  # heads that read hidden states of the target
@@ -33,8 +33,17 @@ def with_draft(spec: ModelSpec, draft: ModelSpec) -> ModelSpec:
 
 
 def prediction_layers(spec: ModelSpec) -> int:
-    """The model's own layers for multi-token prediction; 0 where the checkpoint has none."""
-    return max((max(tower.layers, 1) for tower in spec.towers if tower.name == PREDICTION), default=0)
+    """The model's own layers for multi-token prediction; 0 where the checkpoint has none.
+
+    One where it has some that its reader does not count.
+    """
+    uncounted = any(doubt.message == UNCOUNTED for doubt in spec.doubts)
+    return max((max(tower.layers, 1) for tower in spec.towers if tower.name == TOWER), default=int(uncounted))
+
+
+def dspark_stages(spec: ModelSpec) -> int:
+    """DSpark's stages in the model's own checkpoint."""
+    return max((tower.layers for tower in spec.towers if tower.name == DSPARK), default=0)
 
 
 def check_is_model(spec: ModelSpec) -> None:

@@ -8,6 +8,8 @@ from model_catalog.spec import Tower
 from model_catalog.tensors import Tensor, TensorClass
 
 TOWER = "multi-token prediction"
+DSPARK = "DSpark"  # stages that draft a block at once, in place of prediction layers
+UNCOUNTED = "The multi-token prediction layers are not counted."
 
 
 def deepseek_prediction(

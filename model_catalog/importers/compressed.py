@@ -1,12 +1,13 @@
 """DeepSeek-V4: compressed attention, hyper-connections, and a mixture of experts in every layer."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from model_catalog.blocks.compressed import compressed_attention
 from model_catalog.blocks.hyper import hyper_head, manifold_connections
-from model_catalog.blocks.linear import linear, norm
+from model_catalog.blocks.linear import linear, norm, small
 from model_catalog.blocks.mixture import feed_forward
-from model_catalog.blocks.prediction import prediction_tower
+from model_catalog.blocks.prediction import DSPARK, prediction_tower
 from model_catalog.fields import Fields
 from model_catalog.importers.decoder import decoder, read_as
 from model_catalog.importers.latent_parts import indexer_of, prediction_layers, two_norms
@@ -24,9 +25,8 @@ def read_deepseek_v4(f: Fields) -> ModelSpec:
     layers, hidden, streams = f.layer_count(), f.whole("hidden_size"), f.whole("hc_mult")
     rates = _rates(f)
     built = [_layer(f, kind, rates) for kind in _kinds(f, layers)]
-    if f.raw("dspark_block_size") is not None:
-        f.doubt("dspark_block_size", "The DSpark draft layers are not counted.", kv=False)
-    return decoder(f, built, extra=hyper_head(hidden, streams), towers=_drafts(f, rates))
+    drafts = _drafts(f, rates) if f.raw("dspark_block_size") is None else _stages(f, rates, layers)
+    return decoder(f, built, extra=hyper_head(hidden, streams), towers=drafts)
 
 
 def _kinds(f: Fields, layers: int) -> list[str]:
@@ -122,6 +122,35 @@ def _drafts(f: Fields, rates: dict[str, int]) -> tuple[Tower, ...]:
         *hyper_head(hidden, f.whole("hc_mult")),
     )
     return prediction_tower(parts, prediction_layers(f))
+
+
+def _stages(f: Fields, rates: dict[str, int], layers: int) -> tuple[Tower, ...]:
+    """DSpark's stages, which attend in the window: the first joins states of the target, the last has a Markov head.
+
+    compress_ratios names them behind the layers. Between checkpoints with and without them lie 13,235,802,092 elements
+    (DeepSeek-V4-Flash) and 51,658,262,124 (Pro), router biases of two layers among them.
+    Source: sglang/srt/models/deepseek_v4_dspark.py (DSparkV4Stage).
+    """
+    hidden, rank = f.whole("hidden_size"), f.whole("dspark_markov_rank")
+    ratios, taps = f.items("compress_ratios", int), f.items("dspark_target_layer_ids", int)
+    if not taps:
+        raise f.error("dspark_target_layer_ids", "a list of layers")
+    count = len(ratios) - layers if ratios and len(ratios) > layers else len(taps)
+    ends = (
+        *linear("main_proj", hidden, len(taps) * hidden, TensorClass.PREDICTION),
+        *norm("main_norm", hidden),
+        *norm("norm", hidden),
+        *hyper_head(hidden, f.whole("hc_mult")),
+        *small("markov_head.markov_w1", f.whole("vocab_size"), rank),
+        *small("markov_head.markov_w2", f.whole("vocab_size"), rank),
+        *small("confidence_head", hidden + rank, dtype="fp32"),
+    )
+    (stages,) = prediction_tower(_layer(f, WINDOW, rates).tensors, count)
+    return (
+        replace(
+            stages, name=DSPARK, tensors=(*stages.tensors, *(replace(t, kind=TensorClass.PREDICTION) for t in ends))
+        ),
+    )
 
 
 READERS: dict[str, Callable[[Fields], ModelSpec]] = {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from model_catalog.blocks.attention import attention
 from model_catalog.blocks.feed_forward import dense, experts, router
 from model_catalog.blocks.linear import linear, norm, small
+from model_catalog.blocks.prediction import UNCOUNTED
 from model_catalog.blocks.recurrent import causal_conv
 from model_catalog.fields import Fields
 from model_catalog.importers.decoder import decoder, per_layer
@@ -66,7 +67,7 @@ def read_inkling(f: Fields) -> ModelSpec:
     kinds, mixtures = kinds_of(f, layers), _mixtures(f, layers)
     made = {pair: _layer(f, *pair) for pair in set(zip(kinds, mixtures, strict=True))}
     if f.whole("num_mtp_layers", 0, minimum=0):
-        f.doubt("num_mtp_layers", "The multi-token prediction layers are not counted.", kv=False)
+        f.doubt("num_mtp_layers", UNCOUNTED, kv=False)
     return decoder(
         f,
         [made[pair] for pair in zip(kinds, mixtures, strict=True)],

@@ -15,7 +15,7 @@ from model_catalog.blocks.attention import QkNorm, attention
 from model_catalog.blocks.ends import ends, positions
 from model_catalog.blocks.feed_forward import correction_bias, dense, experts, router
 from model_catalog.blocks.linear import norm, small
-from model_catalog.blocks.prediction import deepseek_prediction
+from model_catalog.blocks.prediction import UNCOUNTED, deepseek_prediction
 from model_catalog.fields import Fields
 from model_catalog.importers.common import head_dim_of, kv_heads_of, max_context_of, tied_of
 from model_catalog.importers.mixtures import Mixture, MixtureRule, Trait, holds
@@ -104,7 +104,7 @@ def _prediction(f: Fields, family: Family, last: Layer) -> tuple[Tower, ...]:
     for name in PREDICTION_FIELDS:
         count = (f.whole_or_none(name, maximum=64) or 0) if f.has(name) else 0
         if count and family.prediction is None:
-            f.doubt(name, "The multi-token prediction layers are not counted.", kv=False)
+            f.doubt(name, UNCOUNTED, kv=False)
         elif count:
             hidden, vocab = f.whole("hidden_size"), f.whole("vocab_size")
             ends = bool(family.prediction)

@@ -60,7 +60,7 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
     slots = scenario.max_mamba_cache_size
     conv_bytes, recurrent_bytes = state_bytes(scenario)
     chunk = scenario.chunked_prefill_size or chunk_default(rules, card)
-    drafting = drafting_of(scenario, spec, traits)
+    drafting = drafting_of(scenario, spec)
     settings = Settings(
         rules=rules,
         format=cache_format(scenario, spec, traits, rules, blackwell),

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from model_catalog.spec import ModelSpec
-from sizing.drafting import Needs, draft_beside
-from sizing.engines.sglang.traits import Traits
+from sizing.drafting import Needs, draft_beside, dspark_stages, prediction_layers
 from sizing.placement import PlacementError, check_placement
 from sizing.scenario import Scenario, ScenarioError
 from sizing.weights.precisions import AUTO
@@ -52,7 +51,7 @@ class Drafting:
 NOTHING = Drafting()
 
 
-def drafting_of(scenario: Scenario, spec: ModelSpec, traits: Traits) -> Drafting:
+def drafting_of(scenario: Scenario, spec: ModelSpec) -> Drafting:
     """Raises ScenarioError at `speculative` for a method that SGLang has not, or not for this model."""
     given = scenario.speculative
     if given is None:
@@ -65,8 +64,10 @@ def drafting_of(scenario: Scenario, spec: ModelSpec, traits: Traits) -> Drafting
         )
     if method == "ngram":
         return NOTHING
-    if (method in OWN and spec.draft is None and traits.prediction) or (method == "dspark" and traits.compressed):
+    if method in OWN and spec.draft is None and prediction_layers(spec):
         return Drafting(layers=1, own=True)
+    if method == "dspark" and spec.draft is None and dspark_stages(spec):
+        return Drafting(layers=dspark_stages(spec), own=True)
     if method == "nextn":
         raise ScenarioError("speculative", "This checkpoint has no layers for multi-token prediction.")
     draft = draft_beside(scenario, spec, NEEDS[method])

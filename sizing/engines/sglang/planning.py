@@ -39,7 +39,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     total = scenario.total_memory_bytes or (figure.bytes if figure else None)
     linked = is_linked(scenario, accelerator)
     memory = memory_of(scenario, total, choices.fraction, choices.settings, traits, linked=linked)
-    drafting = drafting_of(scenario, spec, traits)
+    drafting = drafting_of(scenario, spec)
     held = weights_of(scenario, spec, drafting)
     pools = [_pool(scenario, memory, sum(weights)) for weights in held]
     known = [pool for pool in pools if pool is not None]

@@ -6,9 +6,8 @@ Source: vllm/config/speculative.py (SpeculativeMethod, MTPModelTypes), vllm/v1/c
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from model_catalog.spec import CompressedAttention, ModelSpec
-from sizing.drafting import JOINING, Needs, draft_beside, prediction_layers
-from sizing.engines.vllm.formats import mixers_of
+from model_catalog.spec import ModelSpec
+from sizing.drafting import JOINING, Needs, draft_beside, dspark_stages, prediction_layers
 from sizing.engines.vllm.rules import Rules
 from sizing.placement import PlacementError, check_placement
 from sizing.scenario import Scenario, ScenarioError
@@ -79,8 +78,10 @@ def drafting_of(scenario: Scenario, spec: ModelSpec, rules: Rules) -> Drafting:
         return Drafting(
             ahead=given.tokens, notes=(f'What "{method}" takes of memory is not known and not counted.',), exact=False
         )
-    if method in OWN or (method == "dspark" and _holds_dspark(spec)):
-        return _own(scenario, spec, method)
+    if method == "dspark" and dspark_stages(spec) and spec.draft is None:
+        return Drafting(own_layers=dspark_stages(spec), ahead=2 * given.tokens)
+    if method in OWN:
+        return _own(scenario, spec)
     needs = SEPARATE[method]
     draft = draft_beside(scenario, spec, needs)
     _check_ranks(scenario, draft)
@@ -108,32 +109,21 @@ def check_release(scenario: Scenario, version: Version) -> None:
         raise ScenarioError("speculative", "This vLLM release does not support whole models as drafts.")
 
 
-def _own(scenario: Scenario, spec: ModelSpec, method: str) -> Drafting:
+def _own(scenario: Scenario, spec: ModelSpec) -> Drafting:
     """The model's own prediction layers, or an assistant's, which stores nothing."""
     assert scenario.speculative is not None
     tokens, layers = scenario.speculative.tokens, prediction_layers(spec)
-    if method == "dspark":
-        layers = max(layers, dspark_layers(spec))
     if spec.draft is not None and spec.draft.draft_kind == "assistant":
         draft = draft_beside(scenario, spec, "assistant")
         return Drafting(draft=draft, ahead=2 * tokens, notes=_notes(draft))
     if not layers:
         raise ScenarioError("speculative", "This checkpoint has no layers for multi-token prediction.")
     steps = 1 if spec.model_type in FIRST_LAYER_ONLY else layers
-    if method != "dspark" and tokens > steps and tokens % steps:
+    if tokens > steps and tokens % steps:
         raise ScenarioError(
             "speculative", f"{tokens} tokens are no multiple of the model's {steps} prediction layers; vLLM needs one."
         )
     return Drafting(own_layers=layers, ahead=2 * tokens)
-
-
-def _holds_dspark(spec: ModelSpec) -> bool:
-    """DeepSeek-V4's checkpoints may hold DSpark stages of their own."""
-    return spec.draft is None and any(isinstance(mixer, CompressedAttention) for mixer in mixers_of(spec))
-
-
-def dspark_layers(spec: ModelSpec) -> int:
-    return 1 if _holds_dspark(spec) else 0
 
 
 def _check_ranks(scenario: Scenario, draft: ModelSpec) -> None:

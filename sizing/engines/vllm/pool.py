@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sizing.arrays import Tokens, at_most
+from sizing.arrays import Tokens, at_most, not_negative
 from sizing.cache import total
 from sizing.engines.plan import Contents
 from sizing.engines.vllm.groups import Group
@@ -31,7 +31,7 @@ class Load:
 
     def reach(self, tokens: Tokens) -> Tokens:
         """Tokens that have slots while a sequence grows to `tokens` tokens."""
-        return at_most(tokens + self.ahead, self.longest) if self.ahead else tokens
+        return tokens + not_negative(at_most(self.longest - tokens, self.ahead)) if self.ahead else tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,32 @@ def test_drafted_tokens_have_slots() -> None:
     assert int(eagle.kv(8192, 1)) == 512 * 16 * 33 * 4096
 
 
+def test_what_is_drafted_sets_no_end_to_what_is_needed() -> None:
+    cache = plan(LLAMA, "eagle3", HEAD, max_model_len=8192).ranks[0].cache
+    assert int(cache.kv(16_384, 1)) == 2 * int(cache.kv(8192, 1))
+
+
+def test_stages_of_dspark_in_the_models_own_checkpoint() -> None:
+    """DeepSeek-V4-Flash with and without them: 13,235,802,092 published elements, 512 of them router biases."""
+    with_stages, without = (find_entry(f"deepseek-ai/DeepSeek-V4-Flash{end}").spec for end in ("-0731", ""))
+    sizes = [sum(t.elements for tower in spec.towers for t in tower.tensors) for spec in (with_stages, without)]
+    assert sizes[0] - sizes[1] == 304_180_418_494 - 290_944_616_402 - 512
+    drafted = plan("deepseek-ai/DeepSeek-V4-Flash-0731", "dspark", tokens=5, tensor_parallel=4)
+    assert drafts(drafted)[0] > 0
+    with pytest.raises(ScenarioError, match="no layers for multi-token prediction"):
+        plan("deepseek-ai/DeepSeek-V4-Flash-0731", "mtp", tokens=1)
+    with pytest.raises(ScenarioError, match="needs a draft model: a DSpark head"):
+        plan("deepseek-ai/DeepSeek-V4-Flash", "dspark", tokens=5)
+
+
+def test_an_assistant_reads_its_targets_cache() -> None:
+    """Gemma 4's draft of 469,518,596 stored elements keeps no keys and values."""
+    name = "google/gemma-4-31B-it"
+    planned = plan(name, "mtp", "google/gemma-4-31B-it-qat-q4_0-unquantized-assistant", tokens=4)
+    assert 0 <= drafts(planned)[0] - 2 * 469_518_592 < 4 * 2**20
+    assert token_bytes(planned) == token_bytes(plan(name, "ngram"))
+
+
 def test_heads_in_their_targets_clothes() -> None:
     """EAGLE's authors name their heads LlamaForCausalLM."""
     config = {
