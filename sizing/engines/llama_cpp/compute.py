@@ -5,16 +5,23 @@ predicted MiB of receipts, without flash attention l048 560.00 and 560.0, l002 1
 and 308.8, l013 353.00 and 352.0, l037 135 and 132.5, l001 613.01 and 565.0, l023 640.52 and 558.3, l045 (drafting)
 488.0 and 398.0. How the allocator reuses freed blocks is not modelled, hence the grade calibrated: from 18 % low to
 2 % high.
+
+Two things make it larger. GPUs that each hold whole layers work as a pipeline, with four copies of a batch's inputs
+(ggml-backend.cpp GGML_SCHED_MAX_COPIES; Command-R over two, 672.01 printed and 672.0, ggml-org/llama.cpp 6122). And of
+what stays on the host, the first GPU takes one matrix after the other for batches of 32 tokens or more (op_offload;
+ggml_backend_sched starts a new split at each, so that they follow upon each other in the same place).
 """
 
 from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
-from sizing.arrays import Tokens, larger, smaller
+from sizing.arrays import Tokens, larger, smaller, where
 from sizing.engines.llama_cpp.cells import FULL, Law, Server
 
 FLOAT = 4
 INPUTS = 3  # the token, its position and the row of its output
+LEAST_FETCHED = 32  # tokens of a batch for which weights are fetched from the host
+PIPELINED = 4  # copies of the inputs
 MASK_BYTES, PLAIN_MASK_BYTES = 2, 4  # of a cell and token, with and without flash attention
 
 
@@ -36,18 +43,25 @@ class Widths:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Bytes of the compute buffer of a device; with `output` it computes the logits, with `attention` attention."""
+    """Bytes of the compute buffer of a device; with `output` it computes the logits, with `attention` attention.
+
+    `copies` of the inputs are kept. `staged`: bytes of the largest matrix that is fetched from the host.
+    """
 
     widths: Widths
     server: Server
     output: bool
     attention: bool = True
+    copies: int = 1
+    staged: int = 0
 
     def bytes(self, tokens: Tokens, sequences: Tokens) -> Tokens:
         """`sequences` of `tokens` tokens; numbers or arrays."""
         batch = smaller(self.server.context(tokens, sequences), self.server.ubatch)
         peak = self._peak(tokens, sequences, batch)
-        return peak + self._masks(tokens, sequences, batch) if self.attention else peak
+        if self.copies > 1:
+            peak = peak + self.copies * self.widths.hidden * batch * FLOAT
+        return peak + self.copies * self._masks(tokens, sequences, batch) if self.attention else peak
 
     def _masks(self, tokens: Tokens, sequences: Tokens, batch: Tokens) -> Tokens:
         cells = self.server.cells(FULL, tokens, sequences)
@@ -58,6 +72,7 @@ class Compute:
     def _peak(self, tokens: Tokens, sequences: Tokens, batch: Tokens) -> Tokens:
         widths = self.widths
         peak = (3 * widths.feed_forward + 4 * widths.hidden) * batch * FLOAT
+        peak = peak + where(batch >= LEAST_FETCHED, self.staged, 0)
         if self.attention and not self.server.flash:
             scores = widths.heads * self.server.cells(FULL, tokens, sequences)
             peak = larger(peak, (scores + 2 * (widths.queries + widths.hidden)) * batch * FLOAT)

@@ -6,7 +6,7 @@ from sizing.capacity import most_sequences
 from sizing.engines.calibration import LLAMA_CPP_COMPUTE_ERROR
 from sizing.engines.llama_cpp.cache import DeviceCache
 from sizing.engines.llama_cpp.cells import FULL, Law
-from sizing.engines.llama_cpp.compute import Compute, host_bytes
+from sizing.engines.llama_cpp.compute import PIPELINED, Compute, host_bytes
 from sizing.engines.llama_cpp.printed import Started, cache_lines, compute_lines, device_names, model_lines
 from sizing.engines.llama_cpp.resolving import Resolved, resolved_of
 from sizing.engines.llama_cpp.rules import FIT, HOST_INPUTS
@@ -62,7 +62,7 @@ def _ranks(resolved: Resolved, memory: Memory) -> tuple[RankPlan, ...]:
 
 def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankPlan:
     """`usable` is all beside the weights: the compute buffer grows with the context, so a load needs it as well."""
-    held, compute = resolved.held, _compute(resolved, share.output)
+    held, compute = resolved.held, _compute(resolved, index)
     draft = resolved.draft if share.output else 0
     encoder = held.encoder if index == 0 else 0
     activation = int(compute.bytes(resolved.tokens, resolved.sequences))
@@ -82,8 +82,17 @@ def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankP
     )
 
 
-def _compute(resolved: Resolved, output: bool) -> Compute:
-    return Compute(resolved.layout.widths, resolved.server, output, attention=bool(resolved.scenario.kv_offload))
+def _compute(resolved: Resolved, index: int) -> Compute:
+    """Of one device; the first fetches what stays on the host, in the mainline at least."""
+    fetches = index == 0 and resolved.rules.wording != "fork"
+    return Compute(
+        resolved.layout.widths,
+        resolved.server,
+        resolved.devices[index].output,
+        attention=bool(resolved.scenario.kv_offload),
+        copies=PIPELINED if resolved.pipelined else 1,
+        staged=resolved.held.largest if fetches else 0,
+    )
 
 
 def _host(resolved: Resolved) -> Host:

@@ -51,6 +51,13 @@ class Resolved:
         return self.spec.num_layers
 
     @property
+    def pipelined(self) -> bool:
+        """GPUs that hold all the layers and their cache, and nothing but whole layers (llama-context.cpp)."""
+        asked = self.scenario
+        whole = asked.split_mode == "layer" and not asked.cpu_moe_layers and bool(asked.kv_offload)
+        return whole and len(self.devices) > 1 and (asked.gpu_layers or 0) > self.layers
+
+    @property
     def tokens(self) -> int:
         return self.scenario.context_length or 1
 

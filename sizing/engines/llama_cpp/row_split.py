@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from hardware_catalog.schema import Accelerator
 from model_catalog.tensors import TensorClass
 from sizing.engines.llama_cpp.split import ends_of
@@ -33,6 +31,8 @@ class RowSplit:
 
     def parts(self, stored: Stored) -> tuple[int, ...]:
         """Bytes of a matrix on each GPU."""
+        import numpy as np
+
         rows, columns = stored.tensor.shape
         ends = (np.float32(rows) * ends_of(self.split)[:-1]).astype(np.int64)
         cuts = [0, *(int(end - end % self.tile) for end in ends), rows]

@@ -7,8 +7,7 @@ Devices of equal size share what is offloaded as evenly as can be: gpt-oss-20b's
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-
-import numpy as np
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +59,15 @@ def _even(held: int, devices: int) -> list[int]:
 
 def _by_share(held: int, split: Sequence[float]) -> list[int]:
     """In 32-bit floats, as llama.cpp reckons: a layer goes to the first device whose end lies beyond its place."""
+    import numpy as np  # here, since few scenarios need it and starts are to be quick
+
     places = np.arange(held, dtype=np.float32) / np.float32(max(held, 1))
     return [0, *np.searchsorted(places, ends_of(split), side="left").tolist()]
 
 
-def ends_of(split: Sequence[float]) -> np.ndarray:
-    """Where each device's share ends, as a part of all."""
+def ends_of(split: Sequence[float]) -> Any:
+    """Where each device's share ends, as a part of all: an array of 32-bit floats."""
+    import numpy as np
+
     sums = np.cumsum(np.array(split, dtype=np.float32), dtype=np.float32)
-    ends: np.ndarray = sums / sums[-1]
-    return ends
+    return sums / sums[-1]

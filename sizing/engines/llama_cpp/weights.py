@@ -1,6 +1,6 @@
 """The GGUF file that is loaded, and what of it each device and the host hold (ENGINE_MEMORY 4.5)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -59,7 +59,7 @@ class Held:
     """Bytes of weights: `devices` one by one, and the `host`, which keeps the input embedding in any case.
 
     `mapped`: what of the file is mapped for the host. `cut`: of each device's layers, what is split by rows over all,
-    and `own`, what is not.
+    and `own`, what is not. `largest`: of the matrices on the host, beside the input embedding.
     `encoder`: the projector file (mmproj), on the first device. `draft`: prediction layers, on the last; `draft_host`:
     their experts, where those stay on the host.
     """
@@ -72,6 +72,7 @@ class Held:
     draft: int
     draft_host: int
     own: tuple[int, ...]
+    largest: int
 
 
 def held_by(spec: ModelSpec, precision: str, placing: Placing) -> Held:
@@ -105,6 +106,7 @@ def _held(file: Inventory, placing: Placing) -> Held:
         draft=_allocated(each for each in predicts if each not in draft_host),
         draft_host=_total(draft_host),
         own=uncut,
+        largest=max(map(size_of, _on_host(file, placing)), default=0),
     )
 
 
@@ -139,6 +141,15 @@ def _cut(file: Inventory, placing: Placing, owner: int) -> list[int]:
 def is_of_experts(stored: Stored) -> bool:
     """Routed experts with their biases: what --n-cpu-moe keeps on the host (common.h LLM_FFN_EXPS_REGEX)."""
     return is_expert(stored.tensor) or ".experts." in stored.tensor.name
+
+
+def _on_host(file: Inventory, placing: Placing) -> Iterator[Stored]:
+    """Matrices and experts of the layers, and of the output, that stay on the host."""
+    layers = [file.kinds[number] for number in file.layer_kinds]
+    for part in (*layers[: placing.host.last], (*file.last, *file.tied) if placing.host.output else ()):
+        yield from (each for each in part if is_matrix(each) or is_expert(each.tensor))
+    for part in layers[placing.host.last : placing.cpu_moe]:
+        yield from filter(is_of_experts, part)
 
 
 def _allocated(part: Iterable[Stored]) -> int:

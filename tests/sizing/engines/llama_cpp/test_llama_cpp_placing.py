@@ -17,6 +17,7 @@ from sizing.engines.llama_cpp.split import Offload
 from sizing.engines.plan import EnginePlan
 from sizing.scenario import ScenarioError, make_scenario
 from sizing.size import report_of
+from tests.sizing.engines.llama_cpp.receipts import spec_of
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 MOE = "Qwen/Qwen3-30B-A3B"
@@ -143,6 +144,34 @@ def test_a_cache_left_on_the_host_takes_nothing_of_the_gpu() -> None:
     assert left.host.kv_bytes == kept.ranks[0].cache.kv(8192, 1)
     assert buffers(left, "KV") == {"CPU": left.host.kv_bytes / MIB}
     assert left.ranks[0].activation < kept.ranks[0].activation
+
+
+def test_gpus_with_whole_layers_keep_four_copies_of_their_inputs() -> None:
+    """Command-R over two GPUs, "pipeline parallelism enabled (n_copies=4)": 672.01 MiB on the first (llama.cpp 6122).
+
+    64 heads' scores of 4,096 cells and 512 tokens, queries and residuals (576), four masks (32) and embeddings (64).
+    """
+    spec = spec_of((40, 64, 64, 128, None), hidden=8192, vocab=256_000, feed_forward=22_528)
+    values = {"model": "test", "engine": "llama.cpp", "engine_version": "b2793", "context_length": 4096}
+    two = plan(make_scenario(values | {"tensor_parallel": 2}), spec, None)
+    assert two.ranks[0].activation == 672 * MIB
+    for fields in ({"kv_offload": False}, {"gpu_layers": 40}):
+        alone = plan(make_scenario(values | {"tensor_parallel": 2} | fields), spec, None)
+        assert alone.ranks[0].activation < 672 * MIB
+
+
+def test_the_first_gpu_fetches_the_largest_matrix_that_stays_on_the_host() -> None:
+    """gpt-oss-120b: 128 experts of 2,880 × 2,880 in MXFP4, 17 bytes for 32 elements, for 32 tokens or more at once."""
+    matrix = 128 * 2880 * 2880 // 32 * 17
+
+    def compute(**fields: Any) -> list[int]:
+        return [rank.activation for rank in planned("openai/gpt-oss-120b", **fields).ranks]
+
+    assert compute(cpu_moe_layers=1)[0] - compute()[0] == matrix
+    assert compute(gpu_layers=20) == compute(cpu_moe_layers=1)
+    assert compute(cpu_moe_layers=1, tensor_parallel=2)[1] == compute()[0]
+    assert compute(cpu_moe_layers=1, ubatch_size=31) == compute(ubatch_size=31)
+    assert compute(cpu_moe_layers=1, engine_version="ik 2026-03-01") == compute(engine_version="ik 2026-03-01")
 
 
 @pytest.mark.parametrize(
