@@ -24,6 +24,8 @@ def remarks_on(outcome: Outcome, report: Report) -> list[str]:
     limit, context = outcome.spec.max_context, report.scenario.context_length or 0
     if limit is not None and context > limit:
         remarks.append(f"{context:,} tokens are more than the {limit:,} this model was made for.")
+    if report.verdict.starts_with:
+        remarks.append(report.verdict.starts_with)
     if outcome.asked:
         remarks += shared_notes(outcome.asked, outcome.accelerator)
     return list(dict.fromkeys(remarks))

@@ -111,7 +111,8 @@ class Verdict:
     """`short_term`: what is too large, "weights" or another term where the budget ends before the cache begins.
 
     `error_bytes`: how far the memory left on a GPU may be off either way, because some terms are estimates. `stands`:
-    whether what is left, or short, is as much. A load that fits by less is tight.
+    whether what is left, or short, is as much. A load that fits by less is tight. `starts_with`: what the engine does
+    about a load that does not fit, as a sentence; None where it does not start.
     """
 
     state: State | None = None
@@ -120,6 +121,7 @@ class Verdict:
     short_term: str | None = None
     error_bytes: int | None = None
     stands: bool | None = None
+    starts_with: str | None = None
     remedies: tuple[Remedy, ...] = ()
 
 

@@ -72,7 +72,7 @@ def report_of(planned: EnginePlan) -> Report:
         capacity=capacity,
         needed_kv_bytes_per_gpu=planned.needed_kv_bytes,
         log=planned.log,
-        verdict=_verdict(planned),
+        verdict=replace(_verdict(planned), starts_with=planned.fallback()),
         speed=Speed(),
         grades=planned.grades,
         notes=tuple(dict.fromkeys([*planned.notes, *more])),

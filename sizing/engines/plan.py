@@ -105,7 +105,8 @@ class EnginePlan:
     `needed_kv_bytes` is what one sequence of max_model_len needs on the fullest rank, as the engine checks it.
     `error_bytes`: how far what is left for the cache on a GPU may be off either way, because terms beside it are
     estimates; 0 where none is counted or the pool is given.
-    `host` is what one replica leaves in host memory.
+    `host` is what one replica leaves in host memory. `fallback`: a sentence on what the engine starts with where the
+    load does not fit, worked out when it is asked for; None where it does not start, or the load fits.
     `asked_kv` is the kv_dtype before it was resolved; None where the plan was made without `sizing.size.plan`.
     """
 
@@ -121,6 +122,7 @@ class EnginePlan:
     notes: tuple[str, ...] = ()
     error_bytes: int = 0
     host: Host | None = None
+    fallback: Callable[[], str | None] = lambda: None
     asked_kv: str | KvFormats | None = None
 
     @cached_property

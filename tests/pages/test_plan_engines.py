@@ -96,6 +96,14 @@ def test_shares_of_unequal_gpus_and_how_they_are_split() -> None:
     assert "1 share for 2 GPUs; one for each is needed." in said(app)
 
 
+def test_what_llama_cpp_starts_with_is_told_where_the_load_does_not_fit() -> None:
+    app = opened(
+        engine="llama.cpp", model="meta-llama/Llama-3.3-70B-Instruct", weights="q4_k_m", accelerator="rtx-4090"
+    )
+    assert "Where -ngl is not set, llama.cpp starts with" in said(app)
+    assert "starts with" not in said(opened(engine="llama.cpp", weights="q4_k_m"))
+
+
 def test_what_a_machine_leaves_to_its_gpu_is_told_and_can_be_set() -> None:
     app = with_settings(engine="llama.cpp", accelerator="apple-m4-max-40c", weights="q8_0")
     assert "The GPU may use 96.0 of the 128 GiB that it shares with the CPU" in said(app)

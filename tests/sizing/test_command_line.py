@@ -51,6 +51,7 @@ def test_one_report_from_flags() -> None:
         "short_term": None,
         "error_bytes": round(0.0332 * report["per_gpu"]["total_bytes"]),
         "stands": True,
+        "starts_with": None,
         "remedies": [],
     }
 

@@ -1,5 +1,7 @@
 """Engine `llama.cpp`: resolve the scenario by build, lay the caches out over the devices, budget them, and print."""
 
+from functools import partial
+
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.capacity import most_sequences
@@ -7,6 +9,7 @@ from sizing.engines.calibration import LLAMA_CPP_COMPUTE_ERROR
 from sizing.engines.llama_cpp.cache import DeviceCache
 from sizing.engines.llama_cpp.cells import FULL, Law
 from sizing.engines.llama_cpp.compute import PIPELINED, Compute, host_bytes
+from sizing.engines.llama_cpp.fitting import is_fitted, starting_with
 from sizing.engines.llama_cpp.printed import Started, cache_lines, compute_lines, device_names, model_lines
 from sizing.engines.llama_cpp.resolving import Resolved, resolved_of
 from sizing.engines.llama_cpp.rules import FIT, HOST_INPUTS
@@ -17,7 +20,6 @@ from sizing.memory import Memory
 from sizing.report import Host, Log
 from sizing.scenario import Scenario
 
-FITTING = "Where a model does not fit, builds since December 2025 leave layers on the host unless -ngl is set."
 MARGIN = 2**30  # --fit-target: what is left free on each device
 
 
@@ -27,7 +29,6 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     memory = _memory(resolved.scenario, accelerator)
     ranks, host = _ranks(resolved, memory), _host(resolved)
     longest = resolved.scenario.max_model_len or 1
-    leaves_layers = resolved.rules.when >= FIT and scenario.gpu_layers is None and not _fit(resolved, ranks)
     return EnginePlan(
         scenario=resolved.scenario,
         spec=spec,
@@ -38,10 +39,26 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         printed=_printed(resolved, ranks, longest),
         log=_log(resolved, spec, ranks, accelerator),
         grades=grades_of(spec, activation="calibrated", graphs="exact"),
-        notes=(*resolved.notes, *_host_notes(resolved, host), *memory.notes, *([FITTING] if leaves_layers else [])),
+        notes=(*resolved.notes, *_host_notes(resolved, host), *memory.notes),
         error_bytes=LLAMA_CPP_COMPUTE_ERROR if scenario.available_kv_bytes is None else 0,
         host=host,
+        fallback=partial(_fallback, scenario, spec, accelerator, resolved, ranks),
     )
+
+
+def _fallback(
+    scenario: Scenario,
+    spec: ModelSpec,
+    accelerator: Accelerator | None,
+    resolved: Resolved,
+    ranks: tuple[RankPlan, ...],
+) -> str | None:
+    """Builds since December 2025 find out what fits."""
+    if resolved.rules.when < FIT or resolved.rules.wording == "fork" or not is_fitted(scenario, spec):
+        return None
+    if _fit(resolved, ranks):
+        return None
+    return starting_with(scenario, spec, lambda asked: plan(asked, spec, accelerator))
 
 
 def _memory(scenario: Scenario, accelerator: Accelerator | None) -> Memory:
