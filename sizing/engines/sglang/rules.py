@@ -1,6 +1,7 @@
 """What changed between SGLang releases, as far as memory goes (ENGINE_MEMORY section 3, from the released packages).
 
-A change that lies between two releases that were read counts from the later one.
+Read in the packages of 0.4.3, 0.4.4.post1, 0.4.5, 0.4.6.post5, 0.4.7 to 0.4.10 and of every minor release from 0.5.1
+to 0.5.23, so each change counts from the first of them that has it.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from sizing import versions
 from sizing.versions import Version, at_least
 
 VERSIONS = (
-    "0.4.3", "0.4.4", "0.5.6", "0.5.8", "0.5.9", "0.5.10", "0.5.12", "0.5.13", "0.5.15", "0.5.18", "0.5.20", "0.5.23",
+    "0.4.3", "0.4.4", "0.5.5", "0.5.7", "0.5.8", "0.5.9", "0.5.10", "0.5.11", "0.5.12", "0.5.13", "0.5.14", "0.5.15",
+    "0.5.16", "0.5.17", "0.5.18", "0.5.20", "0.5.23",
 )  # fmt: skip
 NEWEST = VERSIONS[-1]
 UNTAGGED = "0.1"  # builds from a checkout without tags call themselves 0.0.0.devN
@@ -23,17 +25,18 @@ TWO_POOLS_SINCE = {
     "mimo_v2_flash": "0.5.8",
     "mimo_v2": "0.5.8",
     "step3p5": "0.5.9",
-    "gemma4": "0.5.12",
-    "gemma4_text": "0.5.12",
+    "gemma4": "0.5.11",
+    "gemma4_text": "0.5.11",
     "laguna": "0.5.12",
     "gemma4_unified": "0.5.13",
     "gemma4_unified_text": "0.5.13",
     "step3p7": "0.5.13",
-    "embedding_gemma2": "0.5.23",  # "others later": known for the newest release only
-    "granite_swa": "0.5.23",
-    "inkling": "0.5.23",
-    "inkling_text": "0.5.23",
-    "mellum": "0.5.23",
+    "embedding_gemma2": "0.5.22",
+    "granite_swa": "0.5.19",
+    "inkling": "0.5.16",
+    "inkling_text": "0.5.16",
+    "mellum": "0.5.16",
+    "muse_glimmer": "0.5.18",
     "muse_spark": "0.5.23",
     "muse_spark_text": "0.5.23",
 }
@@ -115,27 +118,27 @@ def rules_of(version: Version) -> Rules:
 
     return Rules(
         version=version,
-        doubles_key=not since("0.5.8"),
+        doubles_key=not since("0.5.7"),
         old_split=not since("0.5.9"),
-        window_pool_checked=since("0.5.23"),
-        caps_window_pool=since("0.5.23"),
+        window_pool_checked=since("0.5.16"),
+        caps_window_pool=since("0.5.14"),
         undercharges_sparse=not since("0.5.18"),
-        fp4=since("0.5.6"),
-        fp4_scales_shown=since("0.5.18"),
-        fp4_workspace=since("0.5.18"),  # unverified when it came
-        padding_slot_charged=since("0.5.18"),
+        fp4=since("0.5.5"),
+        fp4_scales_shown=since("0.5.16"),
+        fp4_workspace=since("0.5.16"),
+        padding_slot_charged=since("0.5.17"),
         draft_slots="share" if since("0.5.13") else "first" if since("0.5.8") else "copies",
         fixed_slots=None if since("0.5.9") else 512,
-        extra_buffer=since("0.5.15"),
-        stage_slots=since("0.5.18"),
+        extra_buffer=since("0.5.14"),
+        stage_slots=since("0.5.17"),
         compressed_pools=since("0.5.12"),
         rings_by_request=since("0.5.15"),  # a public log of 0.5.13: 32,781.44 bytes, of 0.5.15: 13,735.04
         counts_prediction_window=not since("0.5.13"),  # a public log of May 2026: 15,955.85 bytes
         multimodal_reserve=since("0.5.18"),
         reserves="parts" if since("0.5.3") else "classes" if since("0.4.8") else "ranks",
         one_more_request=not since("0.5.0"),
-        log_tokens=since("0.4.4"),  # unverified
-        log_dtype=since("0.5.12"),  # unverified
+        log_tokens=since("0.4.3.post4"),
+        log_dtype=since("0.5.13"),
     )
 
 

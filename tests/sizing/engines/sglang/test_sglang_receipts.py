@@ -135,7 +135,7 @@ def test_the_split_between_states_and_tokens(receipt: str) -> None:
 
 
 def test_the_padding_slot_is_charged_in_the_release_of_s033() -> None:
-    """Charged as before 0.5.18, the same tokens and slots would not add up to the share of 0.9."""
+    """Charged as before 0.5.17, the same tokens and slots would not add up to the share of 0.9."""
     budget = 330_323 * 65_536 + 124 * 153_944_064
     old = planned(RECEIPTS["s033"], available_kv_bytes=budget, engine_version="0.5.15")
     assert "max_mamba_cache_size: 125," in old.log.lines[0]

@@ -205,7 +205,7 @@ def test_gemma_3n_pays_for_layers_that_share_a_cache() -> None:
 
 @pytest.mark.parametrize(
     ("version", "bounded"),
-    [("0.5.10", False), ("0.5.12rc1", False), ("0.5.12", True), ("0.5.13", True)],
+    [("0.5.10", False), ("0.5.11rc1", False), ("0.5.11", True), ("0.5.13", True)],
 )
 def test_the_release_that_bounds_windows_of_gemma_4(version: str, bounded: bool) -> None:
     kept = cache_of("Gemma-4-31B", engine_version=version).kv(100_000, 1)
@@ -248,7 +248,7 @@ def test_a_window_pool_capped_by_requests() -> None:
         available_kv_bytes=40 * GIB,
         prefix_caching=False,
         max_num_seqs=16,
-        engine_version="0.5.20",
+        engine_version="0.5.13",
     )
     assert older.printed.kv_tokens == 647_269
 
