@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version as Packaged
 
-from sizing.versions import at_least, parse_version
+from sizing.versions import at_least, parse_version, release_of
 
 ASCENDING = (
     "0.4.2",
@@ -58,3 +58,25 @@ def test_as_packaging_orders(one: str, other: str) -> None:
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
     parse_version(text)
+
+
+@pytest.mark.parametrize(
+    ("newest", "text", "modelled"),
+    [
+        ("0.33", None, True),
+        ("0.33", "0.33.0.post1", True),
+        ("0.33", "0.33.4", True),  # as many parts count as the newest release names
+        ("0.33", "0.34.0", False),
+        ("0.33", "0.34.0rc1", False),
+        ("0.5.23", "0.5.23.post1", True),
+        ("0.5.23", "0.5.24", False),
+        ("0.33", "0.3", True),
+        ("0.33", "0.3rc1", False),
+        ("0.33", "0.1.dev18+g1", False),
+        ("0.33", "nightly", False),
+    ],
+)
+def test_releases_that_are_modelled(newest: str, text: str | None, modelled: bool) -> None:
+    shown, version, notes = release_of(text, "Engine", oldest="0.3", newest=newest, untagged="0.2")
+    assert (shown, notes == ()) == (text or newest, modelled)
+    assert text not in (None, "nightly", "0.1.dev18+g1") or version == parse_version(newest)

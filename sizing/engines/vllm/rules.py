@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sizing.versions import Version, at_least, parse_version
+from sizing import versions
+from sizing.versions import Version, at_least
 
 VERSIONS = ("0.4", "0.8", "0.9.1", "0.12", "0.14", "0.18", "0.20", "0.26", "0.28", "0.33")
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
@@ -99,17 +100,4 @@ def rules_of(version: Version) -> Rules:
 
 def release_of(text: str | None) -> tuple[str, Version, tuple[str, ...]]:
     """The release to name, the Version to go by, and what to say where it is not one that is modelled."""
-    newest = parse_version(NEWEST)
-    assert newest is not None
-    if text is None:
-        return NEWEST, newest, ()
-    version = parse_version(text)
-    shown = text[:40]
-    if version is None:
-        return text, newest, (f'"{shown}" is not a vLLM release; the rules used are those of {NEWEST}.',)
-    if not at_least(version, UNTAGGED):
-        return text, newest, (f"{shown} is a build without a release; the rules used are those of {NEWEST}.",)
-    if version.release[:2] > newest.release[:2] or not at_least(version, OLDEST):
-        nearest = NEWEST if version > newest else OLDEST
-        return text, version, (f"vLLM {shown} is not modelled; the rules used are those of {nearest}.",)
-    return text, version, ()
+    return versions.release_of(text, "vLLM", oldest=OLDEST, newest=NEWEST, untagged=UNTAGGED)

@@ -5,13 +5,7 @@ from functools import cache
 from typing import Any
 
 from model_catalog.spec import (
-    Attention,
     CompressedAttention,
-    Indexer,
-    LatentAttention,
-    Layer,
-    LayerRun,
-    Mixer,
     ModelSpec,
     Recurrent,
     Tower,
@@ -20,21 +14,7 @@ from model_catalog.tensors import Tensor, TensorClass
 from sizing.engines.plan import EnginePlan
 from sizing.engines.sglang import ENGINE
 from sizing.scenario import make_scenario
-
-
-def spec_of(*runs: tuple[int, Mixer], model_type: str = "llama", **fields: Any) -> ModelSpec:
-    """Runs of layers with one mixer each, without weights."""
-    return ModelSpec(
-        model_type=model_type,
-        layers=tuple(LayerRun(count, Layer(mixers=(mixer,))) for count, mixer in runs),
-        hidden_size=64,
-        vocab_size=64,
-        max_context=fields.pop("max_context", 131_072),
-        dtype="bf16",
-        tied_embeddings=False,
-        tensors=(),
-        **fields,
-    )
+from tests.sizing.engines.dimensions import INDEXER, attention, gated_delta, kda, latent, mamba2, spec_of
 
 
 @cache
@@ -51,43 +31,6 @@ def plan_of(spec: ModelSpec, **settings: Any) -> EnginePlan:
     return ENGINE.plan(make_scenario({"model": "test", "engine": "sglang", **settings}), spec, None)
 
 
-def attention(heads: int, kv_heads: int, dim: int, value: int | None = None, window: int | None = None) -> Attention:
-    return Attention(heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value or dim, window=window)
-
-
-def latent(heads: int, indexer: Indexer | None = None) -> LatentAttention:
-    return LatentAttention(heads=heads, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128, indexer=indexer)
-
-
-def delta(key_heads: int, value_heads: int, dim: int = 128) -> Recurrent:
-    """A GatedDeltaNet: kernel 4 over queries, keys and values, and a square state a value head."""
-    return Recurrent(
-        kind="gated_delta",
-        heads=value_heads,
-        state_elements=value_heads * dim * dim,
-        conv_channels=(2 * key_heads + value_heads) * dim,
-        conv_kernel=4,
-    )
-
-
-def mamba2(heads: int, dim: int, state: int, groups: int) -> Recurrent:
-    return Recurrent(
-        kind="mamba2",
-        heads=heads,
-        state_elements=heads * dim * state,
-        conv_channels=heads * dim + 2 * groups * state,
-        conv_kernel=4,
-        groups=groups,
-        group_width=2 * state,
-    )
-
-
-def kda(heads: int, dim: int) -> Recurrent:
-    return Recurrent(
-        kind="kda", heads=heads, state_elements=heads * dim * dim, conv_channels=3 * heads * dim, conv_kernel=4
-    )
-
-
 def lightning(heads: int, dim: int) -> Recurrent:
     return Recurrent(kind="lightning", heads=heads, state_elements=heads * dim * dim)
 
@@ -95,8 +38,6 @@ def lightning(heads: int, dim: int) -> Recurrent:
 def short_conv(channels: int) -> Recurrent:
     return Recurrent(kind="short_conv", heads=channels, state_elements=0, conv_channels=channels, conv_kernel=3)
 
-
-INDEXER = Indexer(head_dim=128, heads=64, top_k=2048)
 
 # Dimensions are those of the published configs but for the three whose split of layers follows from the printed
 # sizes: Ling 3.0 tiny, and the sizes of Qwen 3.5 and LFM2 that the logs leave unnamed.
@@ -125,12 +66,12 @@ MODELS: dict[str, ModelSpec] = {
     "DeepSeek-V3.2": spec_of((61, latent(128, INDEXER)), model_type="deepseek_v32"),
     "Ling-3.0-flash": spec_of((35, kda(32, 128)), (7, latent(32)), model_type="bailing_hybrid"),
     "Ling-3.0-tiny": spec_of((18, kda(16, 128)), (6, latent(16)), model_type="bailing_hybrid"),
-    "Qwen3-Next": spec_of((36, delta(16, 32)), (12, attention(16, 2, 256)), model_type="qwen3_next"),
-    "Qwen3.5-397B-A17B": spec_of((45, delta(16, 64)), (15, attention(32, 2, 256)), model_type="qwen3_5_moe"),
-    "Qwen3.8-27B": spec_of((48, delta(16, 48)), (16, attention(24, 4, 256)), model_type="qwen3_5"),
+    "Qwen3-Next": spec_of((36, gated_delta(16, 32)), (12, attention(16, 2, 256)), model_type="qwen3_next"),
+    "Qwen3.5-397B-A17B": spec_of((45, gated_delta(16, 64)), (15, attention(32, 2, 256)), model_type="qwen3_5_moe"),
+    "Qwen3.8-27B": spec_of((48, gated_delta(16, 48)), (16, attention(24, 4, 256)), model_type="qwen3_5"),
     "MiniCPM-SALA": spec_of((24, lightning(32, 128)), (8, attention(32, 2, 128)), model_type="minicpm_sala"),
     "Granite-4.0-H-Small": spec_of(
-        (36, mamba2(128, 64, 128, 1)), (4, attention(32, 8, 128)), model_type="granitemoehybrid"
+        (36, mamba2(128, 64, 1, 128)), (4, attention(32, 8, 128)), model_type="granitemoehybrid"
     ),
     "LFM2-700M": spec_of((10, short_conv(1536)), (6, attention(24, 8, 64)), model_type="lfm2"),
     "DeepSeek-V4-Flash": spec_of(

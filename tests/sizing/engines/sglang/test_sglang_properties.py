@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.capacity import longest_context, most_sequences
 from sizing.engines.plan import EnginePlan
 from sizing.engines.sglang import ENGINE
 from sizing.engines.sglang.cache import StageCache
 from sizing.engines.sglang.rules import VERSIONS
 from sizing.scenario import ScenarioError, make_scenario
+from tests.sizing.engines.dimensions import check_capacity
 from tests.sizing.engines.sglang.models import MODELS, plan_of
 
 GIB = 2**30
@@ -110,14 +110,8 @@ def holds(cache: StageCache, budget: int, tokens: int, batch: int) -> bool:
 @given(names, pools, options, st.integers(1, 20_000), st.integers(1, 60))
 def test_capacity_is_exact(name: str, pool: int, chosen: dict[str, Any], tokens: int, batch: int) -> None:
     plan = planned(name, pool, chosen)
-    if plan is None:
-        return
-    most = most_sequences(lambda count: plan.room(tokens, count))
-    longest = longest_context(lambda length: plan.room(length, batch))
-    if most is not None:
-        assert most == 0 or plan.fits(tokens, most)
-        assert not plan.fits(tokens, most + 1)
-    assert longest == 0 or plan.fits(longest, batch)
+    if plan is not None:
+        check_capacity(plan, tokens, batch)
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,7 +13,8 @@ from sizing.engines.sglang.prefill_graphs import sizes_to
 from sizing.engines.sglang.rules import NEWEST, release_of, rules_of
 from sizing.engines.sglang.slots import Slots
 from sizing.scenario import make_scenario
-from tests.sizing.engines.sglang.models import INDEXER, MODELS, attention, latent, plan_of, short_conv, spec_of
+from tests.sizing.engines.dimensions import INDEXER, attention, latent, spec_of
+from tests.sizing.engines.sglang.models import MODELS, plan_of, short_conv
 
 GIB = 2**30
 

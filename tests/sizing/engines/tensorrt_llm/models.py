@@ -2,29 +2,11 @@
 
 from typing import Any
 
-from model_catalog.spec import Attention, Layer, LayerRun, Mixer, ModelSpec
+from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan
 from sizing.engines.tensorrt_llm import ENGINE
 from sizing.scenario import make_scenario
-
-
-def spec_of(*runs: tuple[int, Mixer], model_type: str = "llama", **fields: Any) -> ModelSpec:
-    """Runs of layers with one mixer each, without weights."""
-    return ModelSpec(
-        model_type=model_type,
-        layers=tuple(LayerRun(count, Layer(mixers=(mixer,))) for count, mixer in runs),
-        hidden_size=64,
-        vocab_size=64,
-        max_context=fields.pop("max_context", 131_072),
-        dtype="bf16",
-        tied_embeddings=False,
-        tensors=(),
-        **fields,
-    )
-
-
-def attention(heads: int, kv_heads: int, dim: int, window: int | None = None) -> Attention:
-    return Attention(heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=dim, window=window)
+from tests.sizing.engines.dimensions import attention, spec_of
 
 
 def plan_of(spec: ModelSpec, **settings: Any) -> EnginePlan:

@@ -6,19 +6,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_catalog.spec import CompressedAttention, Indexer, Recurrent
-from sizing.capacity import longest_context, most_sequences
+from model_catalog.spec import CompressedAttention
 from sizing.engines.plan import EnginePlan
 from sizing.engines.tensorrt_llm import ENGINE
 from sizing.engines.tensorrt_llm.pools import StageCache
 from sizing.engines.tensorrt_llm.rules import VERSIONS
 from sizing.placement import PlacementError
 from sizing.scenario import ScenarioError
-from tests.sizing.engines.tensorrt_llm.models import GPT_OSS_20B, LLAMA_8B, attention, plan_of, spec_of
+from tests.sizing.engines.dimensions import INDEXER, attention, check_capacity, gated_delta, spec_of
+from tests.sizing.engines.tensorrt_llm.models import GPT_OSS_20B, LLAMA_8B, plan_of
 
 GIB = 2**30
-DELTA = Recurrent(kind="gated_delta", heads=32, state_elements=524_288, conv_channels=8192, conv_kernel=4)
-INDEXER = Indexer(head_dim=128, heads=64, top_k=2048)
+DELTA = gated_delta(16, 32)
 MODELS = {
     "dense": LLAMA_8B,
     "windows": GPT_OSS_20B,
@@ -105,14 +104,8 @@ def holds(cache: StageCache, budget: int, tokens: int, batch: int) -> bool:
 @given(names, pools, options, st.integers(1, 20_000), st.integers(1, 60))
 def test_capacity_is_exact(name: str, pool: int, chosen: dict[str, Any], tokens: int, batch: int) -> None:
     plan = planned(name, pool, chosen)
-    if plan is None:
-        return
-    most = most_sequences(lambda count: plan.room(tokens, count))
-    longest = longest_context(lambda length: plan.room(length, batch))
-    if most is not None:
-        assert most == 0 or plan.fits(tokens, most)
-        assert not plan.fits(tokens, most + 1)
-    assert longest == 0 or plan.fits(longest, batch)
+    if plan is not None:
+        check_capacity(plan, tokens, batch)
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from model_catalog.lookup import find_entry
-from model_catalog.spec import CrossAttention, Indexer, LatentAttention, Recurrent
+from model_catalog.spec import CrossAttention, Recurrent
 from sizing.engines.tensorrt_llm.layers import FULL, Lane
 from sizing.engines.tensorrt_llm.pools import StageCache, pools_of
 from sizing.scenario import ScenarioError
-from tests.sizing.engines.tensorrt_llm.models import GPT_OSS_20B, LLAMA_8B, MHA_7B, attention, plan_of, spec_of
+from tests.sizing.engines.dimensions import INDEXER, attention, kda, latent, spec_of
+from tests.sizing.engines.tensorrt_llm.models import GPT_OSS_20B, LLAMA_8B, MHA_7B, plan_of
 
 GIB = 2**30
 
@@ -51,15 +52,7 @@ def test_attention_data_parallelism_divides_no_heads() -> None:
 
 def test_the_index_key_of_sparse_attention_has_132_bytes() -> None:
     """Section 1: V3.2, 61 × 132 = 8,052 B a token beside the latents."""
-    sparse = LatentAttention(
-        heads=128,
-        latent_dim=512,
-        rope_dim=64,
-        nope_dim=128,
-        value_dim=128,
-        indexer=Indexer(head_dim=128, heads=64, top_k=2048),
-    )
-    assert rate(spec_of((61, sparse))) == 70_272 + 8_052
+    assert rate(spec_of((61, latent(128, INDEXER)))) == 70_272 + 8_052
 
 
 def test_the_fraction_is_taken_of_what_is_left() -> None:
@@ -103,8 +96,7 @@ def test_a_sequence_keeps_its_window_and_a_block() -> None:
 
 def test_states_are_set_aside_for_the_largest_batch() -> None:
     """Section 16's vendor figure, 454.5 MB a request of Kimi-K3: 69 layers, 96 heads of 128, 4 columns, fp32 state."""
-    kda = Recurrent(kind="kda", heads=96, state_elements=96 * 128 * 128, conv_channels=3 * 96 * 128, conv_kernel=4)
-    spec = spec_of((69, kda), (23, attention(8, 8, 128)), model_type="kimi_k3")
+    spec = spec_of((69, kda(96, 128)), (23, attention(8, 8, 128)), model_type="kimi_k3")
     cache = plan_of(spec, max_num_seqs=64).ranks[0].cache
     assert cache.state(1000, 1) == 64 * 454_459_392
     assert round(454_459_392 / 1e6, 1) == 454.5

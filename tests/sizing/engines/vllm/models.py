@@ -9,9 +9,6 @@ from model_catalog.spec import (
     CrossAttention,
     FeedForward,
     Indexer,
-    LatentAttention,
-    Layer,
-    LayerRun,
     Mixer,
     ModelSpec,
     Recurrent,
@@ -22,6 +19,8 @@ from sizing.engines.vllm import ENGINE
 from sizing.engines.vllm.pool import PoolCache, blocks_of
 from sizing.engines.vllm.resolving import resolved_of
 from sizing.scenario import make_scenario
+from tests.sizing.engines import dimensions
+from tests.sizing.engines.dimensions import INDEXER, gated_delta, kda, latent, mamba2
 
 GIB = 2**30
 H100: dict[str, Any] = {"max_num_batched_tokens": 8192, "available_kv_bytes": 40 * GIB}
@@ -29,17 +28,11 @@ H100: dict[str, Any] = {"max_num_batched_tokens": 8192, "available_kv_bytes": 40
 
 def spec_of(*runs: tuple[int, Mixer | None], model_type: str = "llama", **fields: Any) -> ModelSpec:
     """Runs of layers with one mixer each, without weights."""
-    mlp = FeedForward(intermediate=64)
-    layers = [(count, Layer(mixers=() if mixer is None else (mixer,), feed_forward=mlp)) for count, mixer in runs]
-    return ModelSpec(
+    return dimensions.spec_of(
+        *runs,
         model_type=model_type,
-        layers=tuple(LayerRun(count, layer) for count, layer in layers),
-        hidden_size=64,
-        vocab_size=64,
         max_context=fields.pop("max_context", 1_048_576),
-        dtype="bf16",
-        tied_embeddings=False,
-        tensors=(),
+        feed_forward=FeedForward(intermediate=64),
         **fields,
     )
 
@@ -53,47 +46,8 @@ def heads(kv_heads: int, head_dim: int, value_dim: int = 0, query_heads: int = 6
     return Attention(heads=query_heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim or head_dim, **fields)
 
 
-def gated_delta(key_heads: int, value_heads: int, dim: int, state_dtype: str | None = None) -> Recurrent:
-    channels = 2 * key_heads * dim + value_heads * dim
-    elements = value_heads * dim * dim
-    return Recurrent(
-        kind="gated_delta",
-        heads=value_heads,
-        state_elements=elements,
-        conv_channels=channels,
-        conv_kernel=4,
-        state_dtype=state_dtype,
-    )
-
-
-def mamba2(count: int, dim: int, groups: int, width: int) -> Recurrent:
-    """`count` heads of `dim`, states of `width`; B and C belong to the groups."""
-    return Recurrent(
-        kind="mamba2",
-        heads=count,
-        state_elements=count * dim * width,
-        conv_channels=count * dim + 2 * groups * width,
-        conv_kernel=4,
-        groups=groups,
-        group_width=2 * width,
-    )
-
-
-def kda(count: int, dim: int) -> Recurrent:
-    return Recurrent(
-        kind="kda", heads=count, state_elements=count * dim * dim, conv_channels=3 * count * dim, conv_kernel=4
-    )
-
-
-MLA = LatentAttention(heads=128, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128)
-SPARSE = LatentAttention(
-    heads=128,
-    latent_dim=512,
-    rope_dim=64,
-    nope_dim=128,
-    value_dim=128,
-    indexer=Indexer(head_dim=128, heads=64, top_k=2048),
-)
+MLA = latent(128)
+SPARSE = latent(128, INDEXER)
 
 LLAMA_8B = spec_of((32, heads(8, 128, query_heads=32)))
 GEMMA3_27B = spec_of(
@@ -130,12 +84,12 @@ NEMOTRON_H_56B = spec_of((54, mamba2(256, 64, 8, 256)), (10, heads(8, 128)), mod
 NEMOTRON_3_NANO = spec_of((23, mamba2(64, 64, 8, 128)), (6, heads(2, 128, query_heads=32)), model_type="nemotron_h")
 KIMI_LINEAR = spec_of(
     (20, kda(32, 128)),
-    (7, LatentAttention(heads=32, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128)),
+    (7, latent(32)),
     model_type="kimi_linear",
 )
 KIMI_K3 = spec_of(
     (69, kda(96, 128)),
-    (24, LatentAttention(heads=96, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128)),
+    (24, latent(96)),
     model_type="kimi_k3",
 )
 LFM2_1B = spec_of(

@@ -15,6 +15,7 @@ from sizing.engines.plan import Printed
 from sizing.engines.vllm.rules import release_of, rules_of
 from sizing.scenario import ScenarioError
 from sizing.versions import parse_version
+from tests.sizing.engines.dimensions import gated_delta
 from tests.sizing.engines.vllm import models as m
 
 GB10 = get_accelerator("dgx-spark-gb10")
@@ -89,7 +90,7 @@ def test_hybrids_before_and_after_states_were_cached() -> None:
 def test_drafting_adds_layers_and_state_blocks() -> None:
     """v204: Qwen3.6-35B with its prediction layer, 0.25.1: 11 layers a group, 3 padding layers, 12.84 × 262,144."""
     spec = m.pattern(
-        10, (3, m.gated_delta(16, 32, 128, "fp32")), (1, m.heads(2, 256, query_heads=16)), model_type="qwen3_5_moe"
+        10, (3, gated_delta(16, 32, 128, "fp32")), (1, m.heads(2, 256, query_heads=16)), model_type="qwen3_5_moe"
     )
     spec = replace(spec, towers=m.WITH_PREDICTION)
     settings = {

@@ -9,6 +9,7 @@ import pytest
 
 from hardware_catalog import get_accelerator
 from model_catalog.spec import Indexer, LatentAttention, ModelSpec
+from tests.sizing.engines.dimensions import kda
 from tests.sizing.engines.vllm import models as m
 
 A100, B200 = get_accelerator("a100-sxm4-80gb"), get_accelerator("b200-sxm")
@@ -270,7 +271,7 @@ def test_pooled_index_keys_share_a_block_with_latents() -> None:
         value_dim=256,
         indexer=Indexer(head_dim=128, heads=32, top_k=2048, pool=16),
     )
-    spec = m.pattern(11, (3, m.kda(64, 128)), (1, latent), model_type="glm5_next")
+    spec = m.pattern(11, (3, kda(64, 128)), (1, latent), model_type="glm5_next")
     settings = {"tensor_parallel": 2, "max_model_len": 131_072}
     assert m.groups(spec, A100, **settings) == [
         (22, 2176, 61),
