@@ -8,7 +8,7 @@ model, accelerator and flags.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -19,8 +19,9 @@ from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator, find_spec
 from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
+from sizing.engines.vllm.defaults import capability_of
+from sizing.engines.vllm.graphs import graphs_captured
 from sizing.engines.vllm.loaded import loaded_spec, tower_kinds
-from sizing.engines.vllm.profile_run import activation_bytes
 from sizing.engines.vllm.resolving import Resolved, resolved_of
 from sizing.placement import PlacementError
 from sizing.receipts.receipt import Receipt, read_receipts
@@ -45,6 +46,10 @@ class Case:
         return self.spec.model_type, self.spec.num_layers, self.spec.hidden_size
 
     @property
+    def states_release(self) -> bool:
+        return self.receipt.version is not None and not self.receipt.inferred.keys() & {"engine_version", "version"}
+
+    @property
     def ranks(self) -> int:
         return self.resolved.scenario.tensor_parallel
 
@@ -57,13 +62,19 @@ class Case:
         return bool(tower_kinds(loaded_spec(self.resolved.scenario, self.spec, self.resolved.rules)))
 
     @property
-    def estimates_graphs(self) -> bool:
-        return self.resolved.rules.profiles_graphs and not self.resolved.scenario.enforce_eager
+    def graphs(self) -> int:
+        """CUDA graphs that vLLM captures."""
+        return graphs_captured(self.resolved.scenario, capability_of(self.accelerator))
 
     @property
-    def logits(self) -> int:
-        scenario = self.resolved.scenario
-        return min(scenario.max_num_seqs or 1, scenario.max_num_batched_tokens or 1) * self.spec.vocab_size
+    def per_graph(self) -> float | None:
+        """vLLM's estimate for one CUDA graph."""
+        estimate = self.printed("graphs_estimate")
+        return None if estimate is None else estimate / self.graphs
+
+    @property
+    def linked(self) -> bool:
+        return budget.is_linked(self.accelerator)
 
     @property
     def memory(self) -> int:
@@ -90,16 +101,14 @@ class Case:
         return min(self.requested - each.total for each in self.terms(constants))
 
     def unexplained(self, constants: VllmConstants) -> float:
-        """What the log leaves beside weights (ours where it prints none), activations and the process itself."""
+        """What the log leaves beside its weights (ours where it prints none) and the terms that `constants` give."""
         weights = self.printed("weights") or self.weights()
-        own = activation_bytes(self.resolved.scenario, self.spec, constants) + constants.runtime
+        own = max(each.total - each.loaded for each in self.terms(constants))
         return self.requested - weights - (self.printed("available_kv") or 0) - own
 
 
 def case_of(receipt: Receipt, shapes: Mapping[str, ModelSpec]) -> Case | str:
     """The case of a receipt, or why it cannot be used."""
-    if "speculative" in receipt.scenario:
-        return "a draft model is loaded"
     spec = shapes[receipt.shape] if receipt.shape else find_spec(receipt.model) if receipt.model else None
     if spec is None or not spec.tensors:
         return "the model's tensors are not known"
@@ -119,37 +128,39 @@ def complete(case: Case) -> bool:
     return known and (case.printed("available_kv") or 0) > 0
 
 
+NOTHING = replace(VLLM, runtime=0, linked=0, unified=0, graph=0)
+# Where each term stands alone beside those that come before it
+TERMS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
+    ("linked", lambda case: case.ranks > 1 and case.linked and not case.encodes and not case.unified),
+    ("unified", lambda case: case.unified),
+)
+
+
 def fit(cases: Iterable[Case]) -> VllmConstants:
-    """Each term from the logs in which it stands alone, in this order; as it is where no log has it alone."""
-    known = [case for case in cases if case.printed("weights") and (case.receipt.version or case.printed("activation"))]
-    peaks = [case for case in known if case.printed("activation") and not case.resolved.rules.v0]
-    logit = median((case.printed("activation") or 0) / case.logits for case in peaks)
-    alone = median(case.printed("non_torch") or 0 for case in peaks if case.ranks == 1)
-    fitted = replace(VLLM, logit_bytes=round(logit, 1), runtime=round(alone))
-    rest = [(case, case.unexplained(fitted)) for case in known]
-    text = [(case, left) for case, left in rest if not case.encodes and not case.unified]
-    shared = [(case, left / (case.ranks - 1)) for case, left in text if case.ranks > 1 and not case.estimates_graphs]
-    per_rank = _median(shared, VLLM.runtime_per_rank)
-    rest = [(case, left - per_rank * (case.ranks - 1)) for case, left in rest]
-    captured = [(case, left) for case, left in rest if case.estimates_graphs and not case.encodes and not case.unified]
-    graphs = _median(captured, VLLM.graphs)
-    rest = [(case, left - graphs * case.estimates_graphs) for case, left in rest]
-    encoder = [(case, left) for case, left in rest if case.encodes and not case.unified]
-    unified = [(case, left) for case, left in rest if case.unified]
-    return replace(
-        fitted,
-        runtime_per_rank=per_rank,
-        graphs=graphs,
-        unified=_median(unified, VLLM.unified),
-        encoder=_median(encoder, VLLM.encoder),
+    """What logs print by itself, then each term from the logs in which it stands alone; as it is where there are none.
+
+    `cases` may hold logs that are not complete; only what they print by itself is taken from them.
+    """
+    every = [case for case in cases if not case.resolved.rules.v0]
+    single = [case for case in every if case.ranks == 1 and not case.unified]
+    fitted = replace(
+        NOTHING,
+        runtime=_median(((case, case.printed("non_torch")) for case in single), VLLM.runtime),
+        graph=_median(((case, case.per_graph) for case in single), VLLM.graph),
     )
+    known = [case for case in every if complete(case) and case.printed("weights") and case.states_release]
+    for name, alone in TERMS:
+        left = ((case, case.unexplained(fitted)) for case in known if alone(case))
+        fitted = replace(fitted, **{name: _median(left, getattr(VLLM, name))})
+    return fitted
 
 
-def _median(left: Iterable[tuple[Case, float]], otherwise: int) -> int:
+def _median(left: Iterable[tuple[Case, float | None]], otherwise: int) -> int:
     """Of the models, each by the median of its logs."""
     by_model: dict[tuple[str, int, int], list[float]] = {}
     for case, size in left:
-        by_model.setdefault(case.model, []).append(size)
+        if size is not None:
+            by_model.setdefault(case.model, []).append(size)
     return max(0, round(median(map(median, by_model.values())))) if by_model else otherwise
 
 
@@ -163,11 +174,11 @@ def main() -> None:
             print(f"{receipt.id} not used: {case}")
     known = [case for case in found if isinstance(case, Case)]
     cases = [case for case in known if complete(case)]
-    print(fit(cases))
-    errors = {case.receipt.id: checked(case, cases) for case in cases}
+    print(fit(known))
+    errors = {case.receipt.id: checked(case, known) for case in cases}
     _summary("available, all", errors.values())
-    _summary("available, release stated", (errors[c.receipt.id] for c in cases if c.receipt.version))
-    for unified, shares in error_shares(cases).items():
+    _summary("available, release stated", (errors[case.receipt.id] for case in cases if case.states_release))
+    for unified, shares in error_shares(known).items():
         _summary(f"share of the memory, {'unified' if unified else 'discrete'}, release stated", shares)
     _summary("weights", (error for case in known if (error := _of_weights(case)) is not None))
 
@@ -176,7 +187,7 @@ def error_shares(cases: list[Case]) -> dict[bool, list[float]]:
     """Errors as shares of the card's memory, in logs that state their release; by whether its memory is unified."""
     shares: dict[bool, list[float]] = {False: [], True: []}
     for case in cases:
-        if case.receipt.version:
+        if case.states_release and complete(case):
             error = _predicted(case, cases) - (case.printed("available_kv") or 0)
             shares[case.unified].append(abs(error) / case.memory)
     return shares

@@ -26,6 +26,7 @@ INPUTS = {
     "budget_bytes",
     "activation",
     "graphs",
+    "graphs_estimate",
     "non_torch",
 }
 

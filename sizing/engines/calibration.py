@@ -17,20 +17,20 @@ class Fitted:
 class VllmConstants:
     """What vLLM's start-up logs give and no rule does; scripts/fit.py fits them again and checks them.
 
-    `logit_bytes`: of sampler scratch for each logit of the profile run (copies, sorted values and indices).
-    `runtime`: outside of PyTorch on one GPU. `runtime_per_rank`: more for each further tensor-parallel rank.
-    `unified`: more on accelerators that share their memory with the host. `encoder`: peak of a vision or audio encoder.
-    `graphs`: the estimate of the CUDA graphs, from 0.20 on. `error_share`: what 9 in 10 predictions of the memory
-    that is left for the cache are off by at most, as a share of the card's memory, for models left out of the fit.
-    `unified_error_share`: the largest of them, on accelerators that share their memory with the host.
+    `runtime`: outside of PyTorch on one GPU. `linked`: more where tensor-parallel ranks talk over NVLink or its like.
+    `unified`: more on accelerators that share their memory with the host.
+    `encoder`: of an encoder whose largest inputs are not known (largest_items.py); what Qwen3-VL's took in 0.12.
+    `graph`: of vLLM's estimate, for each CUDA graph.
+    `error_share`: what 9 in 10 predictions of the memory that is left for the cache are off by at most, as a share of
+    the card's memory, for models left out of the fit. `unified_error_share`: the largest of them, on accelerators that
+    share their memory with the host.
     """
 
-    logit_bytes: float
     runtime: int
-    runtime_per_rank: int
+    linked: int
     unified: int
     encoder: int
-    graphs: int
+    graph: int
     error_share: float
     unified_error_share: float
 
@@ -46,17 +46,16 @@ class Checked:
 
 GIB = 1 << 30
 
-# Printed by scripts/fit.py, from the logs that state their release. Of all 45 with a known card: 4.7 and 22 %.
-VLLM_CHECKED = Checked(logs=38, median=0.0351, ninetieth=0.1576)
+# Printed by scripts/fit.py, from the logs that state their release. Of all 49 with a known card: 1.9 and 34 %.
+VLLM_CHECKED = Checked(logs=31, median=0.0163, ninetieth=0.1045)
 VLLM = VllmConstants(
-    logit_bytes=38.9,
     runtime=139_586_437,
-    runtime_per_rank=455_999_541,
-    unified=1_846_316_891,
-    encoder=2_040_867_960,
-    graphs=527_070_004,
-    error_share=0.0332,  # 33 logs that state their release
-    unified_error_share=0.0756,  # 5 logs
+    linked=481_881_346,
+    unified=2_239_535_801,
+    encoder=2_904_314_504,
+    graph=6_052_956,
+    error_share=0.0209,  # 27 logs that state their release
+    unified_error_share=0.0349,  # 4 logs
 )
 
 SGLANG_CONTEXT = Fitted(

@@ -49,6 +49,10 @@ def _field_steps(asked: Scenario, resolved: Scenario, short: bool) -> Iterator[t
         "hybrid_kv_cache_manager",
         _switch("Windows at their own length", "hybrid_kv_cache_manager", None, asked.hybrid_kv_cache_manager is False),
     )
+    yield (
+        "hybrid_kv_cache_manager",
+        _switch("Windows at their own length", "hybrid_kv_cache_manager", True, _keeps_windows_whole(asked, resolved)),
+    )
     yield "prefix_caching", _prefix(resolved)
     layers = resolved.gpu_layers or 0 if short else 0
     yield "gpu_layers", [_step(resolved, "gpu_layers", fewer) for fewer in range(layers - 1, -1, -1)]
@@ -64,6 +68,11 @@ def _experts_on_host(resolved: Scenario, spec: ModelSpec, short: bool) -> list[S
         Step(f"Experts of {count:,} layer{'s' if count > 1 else ''} in host memory", {"cpu_moe_layers": count})
         for count in range(max(now, first) + 1, spec.num_layers + 1)
     ]
+
+
+def _keeps_windows_whole(asked: Scenario, resolved: Scenario) -> bool:
+    """As TensorRT-LLM does where max_attention_window is not given."""
+    return asked.hybrid_kv_cache_manager is None and resolved.hybrid_kv_cache_manager is False
 
 
 def fraction_steps(resolved: Scenario, most: int = LARGEST_FRACTION) -> list[Step]:

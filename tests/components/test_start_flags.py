@@ -8,6 +8,7 @@ import pytest
 from components.start_command import start_command, start_notes
 from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
+from sizing.answer import find_models
 from sizing.engines import ENGINES
 from sizing.engines.words import OPTIONS
 from sizing.scenario import make_scenario
@@ -33,7 +34,8 @@ SOURCES = {
     # llama.cpp common/arg.cpp of 2026
     "llama.cpp": """--model --ctx-size --parallel --cache-type-k --cache-type-v --batch-size --ubatch-size
         --n-gpu-layers --n-cpu-moe --split-mode --tensor-split --kv-offload --no-kv-offload --kv-unified --no-kv-unified
-        --flash-attn --swa-full --spec-type --spec-draft-n-max""",
+        --flash-attn --swa-full --spec-type --spec-draft-n-max
+        --model-draft""",
     # tensorrt_llm/commands/serve.py of 1.2
     "tensorrt-llm": """--tp_size --pp_size --ep_size --kv_cache_free_gpu_memory_fraction --max_seq_len --max_batch_size
         --max_num_tokens --extra_llm_api_options""",
@@ -80,7 +82,7 @@ MORE: tuple[dict[str, Any], ...] = (
     {"kv_dtype": "q8_0", "weights": "q8_0"},
     {"available_kv_bytes": 2**33},
     {"media_limits": {"image": 0, "video": 0, "audio": 0}},
-    {"speculative": {"method": "eagle3", "tokens": 3, "model": "org/draft"}},
+    {"speculative": {"method": "eagle3", "tokens": 3, "model": "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"}},
     {"model": "Qwen/Qwen3.6-27B", "speculative": {"method": "mtp", "tokens": 2}},
 )
 
@@ -90,7 +92,7 @@ def command(engine: str, **values: Any) -> str | None:
     usual = {"model": LLAMA, "engine": engine, "accelerator": "h200-sxm-141gb", "context_length": 4096}
     try:
         asked = make_scenario(usual | values)
-        planned = plan(asked, find_entry(asked.model).spec, get_accelerator("h200-sxm-141gb"))
+        planned = plan(asked, find_models(asked), get_accelerator("h200-sxm-141gb"))
     except ValueError:
         return None
     return start_command(asked, planned)

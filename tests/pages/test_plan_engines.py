@@ -147,6 +147,35 @@ def test_drafts_and_adapters() -> None:
     assert (query(app, "lora.max_loras"), query(app, "lora.rank")) == ("2", "16")
 
 
+def test_a_draft_of_its_own_is_offered_and_counted() -> None:
+    """Methods are the engine's; a checkpoint made for the model is taken at once, and any id can be typed."""
+    app = with_settings()
+    assert set(app.selectbox(key="form_draft_method").options) == {"None", *ENGINES["vllm"].draft_methods}
+    before = figures(app)["Max requests"]
+    ran(app.selectbox(key="form_draft_method").set_value("eagle3"))
+    head = "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"
+    assert query(app, "speculative.model") == head
+    assert app.selectbox(key="form_draft_model_eagle3").options == ["None", head.rpartition("/")[2]]
+    assert int(figures(app)["Max requests"]) < int(before)
+    app.session_state["details"] = "Terms"
+    assert ">Draft<" in ran(app).get("html")[-1].proto.body
+    app.session_state["details"] = "Command"
+    assert head in ran(app).code[-2].value
+
+
+def test_whole_models_that_share_the_vocabulary_may_draft() -> None:
+    app = with_settings()
+    ran(app.selectbox(key="form_draft_method").set_value("draft_model"))
+    assert "meta-llama/Llama-3.2-" in str(query(app, "speculative.model"))
+
+
+def test_a_draft_that_is_not_known_is_told_at_its_control() -> None:
+    app = opened(**{"speculative.method": "eagle3", "speculative.model": "/etc/config.json"})
+    assert '"/etc/config.json" is not in the model catalog' in said(app)
+    app = opened(**{"speculative.method": "eagle3"})
+    assert "needs a draft model" in said(app)
+
+
 def test_settings_of_one_engine_are_left_behind_by_the_next() -> None:
     app = opened(enforce_eager="true", max_num_seqs=64, engine_version="0.12")
     ran(app.selectbox(key="form_engine").set_value("llama.cpp"))

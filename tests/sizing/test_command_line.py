@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sizing.command_line import main
+from sizing.engines.calibration import VLLM
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 REPORT_FIELDS = {
@@ -49,7 +50,7 @@ def test_one_report_from_flags() -> None:
         "fits": True,
         "short_by_bytes": 0,
         "short_term": None,
-        "error_bytes": round(0.0332 * report["per_gpu"]["total_bytes"]),
+        "error_bytes": round(VLLM.error_share * report["per_gpu"]["total_bytes"]),
         "stands": True,
         "starts_with": None,
         "remedies": [],

@@ -21,7 +21,7 @@ METHODS: Mapping[str, str] = {
     "lookahead": "",
 }
 NEEDS: Mapping[str, Needs] = {"eagle3": "eagle3", "eagle": "eagle", "draft_target": "model", "medusa": "medusa"}
-TYPES = {"mtp": "MTP", "eagle3": "Eagle", "eagle": "Eagle", "draft_target": "DraftTarget", "medusa": "Medusa"}
+TYPES = {"mtp": "MTP", "eagle3": "Eagle3", "eagle": "Eagle", "draft_target": "DraftTarget", "medusa": "Medusa"}
 TYPES |= {"ngram": "NGram", "lookahead": "Lookahead"}  # decoding_type
 
 

@@ -36,7 +36,9 @@ FULL = Lane()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerRules:
-    """What all layers share. `longest`: max_seq_len. `windows`: window layers keep their window only."""
+    """What all layers share. `longest`: max_seq_len. `windows`: window layers keep their window only, in
+    pools of `equal` parts of the memory.
+    """
 
     formats: CacheFormats
     model_dtype: str
@@ -44,6 +46,7 @@ class LayerRules:
     block: int
     longest: int
     windows: bool
+    equal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

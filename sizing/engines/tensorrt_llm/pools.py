@@ -1,7 +1,8 @@
 """Pools of blocks: how a budget is split over them, and what sequences take (ENGINE_MEMORY sections 5 and 13).
 
-Each window has a pool, whose share is window × bytes a token of its layers over the sum of these products, so that
-all pools hold equally many full windows (kvCacheManager.cpp calculateWindowSizeToShare).
+Each window has a pool. In C++ its share is window × bytes a token of its layers over the sum of these products, so
+that all hold equally many full windows (kvCacheManager.cpp calculateWindowSizeToShare); the PyTorch path gives each the
+same part of the memory (resource_manager.py calculate_max_num_blocks_for_vswa).
 """
 
 from dataclasses import dataclass
@@ -39,11 +40,15 @@ class Pool:
         return -(-tokens // block) if rounds_up else tokens // block
 
 
-def pools_of(blocks: tuple[tuple[Lane, int], ...], block: int, longest: int) -> tuple[Pool, ...]:
+def pools_of(
+    blocks: tuple[tuple[Lane, int], ...], block: int, longest: int, *, equal: bool = False
+) -> tuple[Pool, ...]:
     """`blocks`: bytes of a block by lane; `longest`: max_seq_len, the window of full layers."""
     cross = sum(size for lane, size in blocks if lane.kind == "cross")
     own = [(lane, size) for lane, size in blocks if lane.kind != "cross"]
     share = 1 - CROSS_SHARE if cross else Fraction(1)
+    if equal and not cross:
+        return tuple(Pool(lane, size, Fraction(size * len(own), block)) for lane, size in own)
     products = sum(_window(lane, longest) * size for lane, size in own)
     return tuple(
         Pool(lane, size, Fraction(size, block) / CROSS_SHARE)

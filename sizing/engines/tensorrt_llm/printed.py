@@ -72,7 +72,7 @@ def printed_of(started: Started) -> Printed:
 
 
 def lines_of(started: Started, rules: Rules) -> Iterator[str]:
-    yield from _profile_lines(started, rules.own_windows) if rules.profiles else _memory_lines(started)
+    yield from _profile_lines(started, rules.per_token) if rules.profiles else _memory_lines(started)
     pools = started.cache.pools
     if len(pools) > 1:
         yield "Blocks per window size:"

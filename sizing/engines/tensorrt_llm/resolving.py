@@ -3,7 +3,8 @@
 A Scenario's words in TensorRT-LLM's: max_model_len is max_seq_len, max_num_seqs max_batch_size, max_num_batched_tokens
 max_num_tokens, block_size tokens_per_block, memory_fraction free_gpu_memory_fraction, prefix_caching
 enable_block_reuse, dp_attention enable_attention_dp. hybrid_kv_cache_manager: max_attention_window as the config's
-layer types say. available_kv_bytes is what the cache may have, the fraction taken.
+layer types say, which only models of the second manager have by default. available_kv_bytes is what the cache may have,
+the fraction taken.
 """
 
 from dataclasses import dataclass
@@ -38,8 +39,10 @@ class Resolved:
 
     @property
     def rounds_up(self) -> bool:
-        """Pools by window are counted in C++, which rounds up in all releases."""
-        return self.rules.rounds_up or len(self.stages[0].pools) > 1
+        """Pools by window are rounded up where C++ counts them."""
+        pools = self.stages[0].pools
+        equal = self.rules.equal_shares and all(pool.lane.kind != "cross" for pool in pools)
+        return self.rules.rounds_up or (len(pools) > 1 and not equal)
 
 
 def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
@@ -52,7 +55,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
     settled = _settle(scenario, spec, rules, formats, release)
     compressed = any(isinstance(mixer, CompressedAttention) for run in spec.layers for mixer in run.layer.mixers)
     second = spec.model_type.startswith(SECOND_MANAGER)
-    by = _layer_rules(settled, spec, formats, compressed)
+    by = _layer_rules(settled, spec, formats, compressed, equal=rules.equal_shares and not (compressed or second))
     drafting = drafting_of(settled, spec)
     stages = stages_of(spec, settled.pipeline_parallel, by, drafting)
     return Resolved(
@@ -81,13 +84,15 @@ def _settle(scenario: Scenario, spec: ModelSpec, rules: Rules, formats: CacheFor
             "max_num_batched_tokens": scenario.max_num_batched_tokens or MAX_NUM_TOKENS,
             "block_size": scenario.block_size or rules.block,
             "prefix_caching": rules.reuse if reuse is None else reuse,
-            "hybrid_kv_cache_manager": rules.own_windows if windows is None else windows,
+            "hybrid_kv_cache_manager": spec.model_type.startswith(SECOND_MANAGER) if windows is None else windows,
             "enforce_eager": bool(scenario.enforce_eager),
         }
     )
 
 
-def _layer_rules(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, compressed: bool) -> LayerRules:
+def _layer_rules(
+    scenario: Scenario, spec: ModelSpec, formats: CacheFormats, compressed: bool, *, equal: bool
+) -> LayerRules:
     longest = scenario.max_model_len or 1
     return LayerRules(
         formats=formats,
@@ -96,6 +101,7 @@ def _layer_rules(scenario: Scenario, spec: ModelSpec, formats: CacheFormats, com
         block=COMPRESSED_BLOCK if compressed else scenario.block_size or 1,
         longest=longest,
         windows=bool(scenario.hybrid_kv_cache_manager) and _mixes_windows(spec, longest),
+        equal=equal,
     )
 
 
@@ -121,6 +127,8 @@ def _notes(scenario: Scenario, spec: ModelSpec, *, compressed: bool, second: boo
         )
     if _crosses(spec):
         notes.append("cross_kv_cache_fraction is taken to be 0.5: half of the cache is for cross-attention.")
+    if scenario.hybrid_kv_cache_manager is False and _mixes_windows(spec, scenario.max_model_len or 1):
+        notes.append("Layers with a window keep all tokens, as max_attention_window is not given.")
     if compressed:
         notes.append("TensorRT-LLM has a cache manager of its own for this model; its pools are assumed.")
     if second:

@@ -15,15 +15,17 @@ MAX_BATCH_SIZE, MAX_NUM_TOKENS = 2048, 8192  # llmapi/llm_args.py
 class Rules:
     """`block`: default tokens_per_block; logs of 0.13 and of February 2025 have 64, those of 0.19 have 32.
     `window_pools`: layers of different windows may have pools of their own, as max_attention_window says.
-    `own_windows`: they do by default, by the config's layer_types.
+    `equal_shares`: each of these pools has the same part of the memory; before, all hold equally many full windows.
     `rounds_up`: one pool has ⌈tokens / block⌉ blocks and not the floor (resource_manager.py calculate_max_num_blocks).
     `reuse`: blocks of equal prefixes are stored once by default.
+    `per_token`: the log calls the bytes of a token so.
     `profiles`: a profiling pass of the PyTorch path tells the peak, and the log names the cache's share of the rest.
     """
 
     block: int
     window_pools: bool
-    own_windows: bool
+    equal_shares: bool
+    per_token: bool
     rounds_up: bool
     reuse: bool
     profiles: bool
@@ -41,7 +43,8 @@ def rules_of(version: Version) -> Rules:
     return Rules(
         block=32 if since("0.19.0") else 64,
         window_pools=since("0.20.0"),  # unverified
-        own_windows=since("1.2.0"),  # unverified: late 2025 has only max_attention_window, main of 2026 layer_types
+        equal_shares=since("1.2.0"),  # resource_manager.py; 1.2.1 has its TRTLLM_WINDOW_SIZE_SHARES, 1.1 is unverified
+        per_token=since("1.2.0"),  # unverified
         rounds_up=not since("1.2.0"),  # unverified: late 2025 rounds up, main of 2026 down
         reuse=since("1.0.0"),  # unverified: off in a log of February 2025
         profiles=since("1.0.0"),  # the release from which the PyTorch path is the default

@@ -29,7 +29,7 @@ def stages_of(spec: ModelSpec, pipeline: int, by: LayerRules, drafting: Drafting
     layers = stages(spec, Placement(pipeline_parallel=pipeline))
     sums = [sums_of([*each, *_drafts(spec, drafting)] if each is layers[-1] else each, by) for each in layers]
     _check_windows(sums)
-    return tuple(Stage(pools_of(each.blocks, by.block, by.longest), each.slot) for each in sums)
+    return tuple(Stage(pools_of(each.blocks, by.block, by.longest, equal=by.equal), each.slot) for each in sums)
 
 
 def _drafts(spec: ModelSpec, drafting: Drafting) -> list[Layer]:

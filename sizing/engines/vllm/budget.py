@@ -1,6 +1,7 @@
 """What one GPU has for the cache: the requested share less weights, activations, CUDA graphs and the runtime (10, 11).
 
-Activations, graphs and the runtime follow section 11 with constants fitted to start-up logs (calibration.py).
+Activations follow vLLM's sources (profile_run.py); graphs and the runtime have constants fitted to start-up logs
+(calibration.py).
 """
 
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from sizing.engines.lora import lora_bytes
 from sizing.engines.vllm.defaults import capability_of
 from sizing.engines.vllm.draft_weights import draft_bytes
 from sizing.engines.vllm.drafts import drafting_of
+from sizing.engines.vllm.encoder import encoder_run
+from sizing.engines.vllm.graphs import graphs_estimated
 from sizing.engines.vllm.loaded import loaded_spec
-from sizing.engines.vllm.profile_run import activation_bytes, encoder_bytes
+from sizing.engines.vllm.profile_run import activation_bytes
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.weights import stage_weights
 from sizing.memory import Memory
@@ -56,22 +59,26 @@ def stage_terms(
 ) -> list[Terms]:
     """One rank of each stage, first to last. `scenario` is resolved."""
     drafting = drafting_of(scenario, spec, rules)
-    spec = loaded_spec(scenario, spec, rules)
-    stages = stage_weights(scenario, spec, capability_of(accelerator))
+    spec, capability = loaded_spec(scenario, spec, rules), capability_of(accelerator)
+    stages = stage_weights(scenario, spec, capability)
     drafts = draft_bytes(scenario, spec, drafting, [held.prediction for held in stages])
+    peaks = activation_bytes(scenario, spec, rules.profile, capability)
+    encoder = encoder_run(scenario, spec, rules.encoder, constants.encoder)
+    graphs = constants.graph * graphs_estimated(scenario, spec, rules, capability)
     return [
         Terms(
             weights=_kept(scenario, held.loaded + held.rounding - held.encoder) + adapters,
             draft=draft,
             encoder=held.encoder,
-            activation=activation_bytes(scenario, spec, constants) + (encoder_bytes(spec, constants) if first else 0),
-            graphs=constants.graphs if rules.profiles_graphs and not scenario.enforce_eager else 0,
+            activation=encoder.with_decoder(peak) if first else peak,
+            graphs=graphs,
             runtime=runtime_bytes(scenario, accelerator, constants),
         )
-        for held, draft, adapters, first in zip(
+        for held, draft, adapters, peak, first in zip(
             stages,
             drafts,
             lora_bytes(scenario, spec, ADAPTED, scenario.tensor_parallel),
+            peaks,
             _firsts(len(stages)),
             strict=True,
         )
@@ -88,9 +95,19 @@ def _kept(scenario: Scenario, weights: int) -> int:
 
 
 def runtime_bytes(scenario: Scenario, accelerator: Accelerator | None, constants: VllmConstants) -> int:
-    """What appears outside of PyTorch after the first snapshot: libraries, and buffers for communication."""
+    """What appears outside of PyTorch after the first snapshot: libraries, and buffers for communication.
+
+    NCCL connects a rank to its neighbours, of which a ring has two however many ranks there are; over PCIe it opens
+    few channels, and no log shows more than on one GPU.
+    """
     shared = constants.unified if _is_unified(accelerator) else 0
-    return constants.runtime + constants.runtime_per_rank * (scenario.tensor_parallel - 1) + shared
+    buffers = constants.linked if scenario.tensor_parallel > 1 and is_linked(accelerator) else 0
+    return constants.runtime + buffers + shared
+
+
+def is_linked(accelerator: Accelerator | None) -> bool:
+    """Whether ranks talk over NVLink or its like."""
+    return accelerator is None or (accelerator.interconnect is not None and not _is_unified(accelerator))
 
 
 def error_bytes(memory: Memory, accelerator: Accelerator | None, constants: VllmConstants = VLLM) -> int:

@@ -9,6 +9,7 @@ from sizing.scenario import Scenario
 GIB = 2**30
 DEFAULT_CAPABILITY = (9, 0)  # an H100's
 LARGE, LARGEST = 70 * GIB, 160 * GIB
+LONG = 32_768
 UNREAD = "gb10"  # large, but its memory is not read before 0.33, and left out from then on (log v200)
 NAMED_LARGE = ("h100", "h200")
 BIDIRECTIONAL_IMAGE_TOKENS = 2496  # Gemma 4: the batch must hold one video whole, 32 frames of 78 tokens (receipt v200)
@@ -28,11 +29,11 @@ def max_num_seqs(accelerator: Accelerator | None, rules: Rules) -> int:
 def max_num_batched_tokens(
     scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: Rules, max_model_len: int
 ) -> int:
-    """The server's default. The old engine prefills whole prompts."""
+    """The server's default. The old engine prefills whole prompts of up to 32,768 tokens (arg_utils.py of 0.7.3)."""
     if scenario.max_num_batched_tokens is not None:
         return scenario.max_num_batched_tokens
     if rules.v0:
-        return max(max_model_len, 2048)
+        return 2048 if max_model_len > LONG else max(max_model_len, 2048)
     memory = _memory(accelerator, rules)
     tokens = 16384 if memory >= LARGEST and rules.largest_batches else 8192 if memory >= LARGE else 2048
     videos = scenario.media_limits is None or scenario.media_limits.video != 0

@@ -6,6 +6,8 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.vllm import budget
+from sizing.engines.vllm.encoder import batch_of
+from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.pool import PoolCache
 from sizing.engines.vllm.printed import Pool, lines_of, printed_of
 from sizing.engines.vllm.resolving import Resolved, resolved_of
@@ -26,6 +28,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     given = scenario.available_kv_bytes is not None
     longest = resolved.scenario.max_model_len or 1
     printed, lines = _printed(resolved, ranks, longest)
+    batch = batch_of(resolved.scenario, loaded_spec(resolved.scenario, spec, resolved.rules), resolved.rules.encoder)
     return EnginePlan(
         scenario=resolved.scenario,
         spec=spec,
@@ -34,7 +37,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         total_memory=memory.total,
         budget=memory.budget,
         printed=printed,
-        log=Log(model_loading_bytes=terms[0].loaded, lines=lines),
+        log=Log(model_loading_bytes=terms[0].loaded, lines=(batch.line, *lines) if batch and lines else lines),
         grades=_grades(resolved, spec),
         notes=(*resolved.notes, *(() if given else memory.notes), *_start_notes(ranks, longest)),
         error_bytes=0 if given else budget.error_bytes(memory, accelerator),

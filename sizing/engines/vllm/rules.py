@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sizing import versions
+from sizing.engines.vllm.largest_items import EncoderRules, encoder_rules_of
+from sizing.engines.vllm.profile_rules import ProfileRules, profile_rules_of
 from sizing.versions import Version, at_least
 
 VERSIONS = ("0.4", "0.8", "0.9.1", "0.12", "0.14", "0.18", "0.20", "0.26", "0.28", "0.33")
@@ -34,7 +36,7 @@ class Rules:
     `text_only_flag`: --language-model-only allows no media of any kind.
     `long_mrope`: Qwen's rotary tables for images are four times as long, of every model that has them.
     `joins_lines`: tokens and concurrency are printed in one line.
-    `skips_towers`: encoders of inputs that are limited to none are not loaded.
+    `profiles_graphs`: an estimate of the CUDA graphs is taken out of the budget. `profile`: the profile run.
     """
 
     v0: bool
@@ -61,6 +63,8 @@ class Rules:
     skips_all_towers: bool
     long_mrope: bool
     text_only_flag: bool
+    profile: ProfileRules
+    encoder: EncoderRules
 
 
 @lru_cache(maxsize=256)
@@ -95,6 +99,8 @@ def rules_of(version: Version) -> Rules:
         fraction=0.92 if since("0.20.0") else 0.90,  # config/cache.py
         plain_gib=since("0.14.0"),  # utils/mem_utils.py: format_gib
         joins_lines=since("0.28.0"),  # v1/core/kv_cache_utils.py
+        profile=profile_rules_of(version),
+        encoder=encoder_rules_of(version),
     )
 
 

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from model_catalog.spec import CrossAttention, Recurrent
+from sizing.engines.tensorrt_llm import ENGINE
 from sizing.engines.tensorrt_llm.layers import FULL, Lane
 from sizing.engines.tensorrt_llm.pools import StageCache, pools_of
-from sizing.scenario import ScenarioError
+from sizing.scenario import ScenarioError, make_scenario
 from tests.sizing.engines.dimensions import INDEXER, attention, kda, latent, spec_of
 from tests.sizing.engines.tensorrt_llm.models import GPT_OSS_20B, LLAMA_8B, MHA_7B, plan_of
 
@@ -77,18 +79,51 @@ def test_blocks_are_rounded_up_until_11_and_down_since() -> None:
 
 
 def test_windows_have_pools_of_their_own() -> None:
-    """Pools hold equally many windows: 131,072 / 128 tokens more in the full one."""
-    planned = plan_of(GPT_OSS_20B, available_kv_bytes=40 * GIB)
+    """Up to 1.1 pools hold equally many windows: 131,072 / 128 tokens more in the full one."""
+    settings = {"engine_version": "1.1", "hybrid_kv_cache_manager": True}
+    planned = plan_of(GPT_OSS_20B, available_kv_bytes=40 * GIB, **settings)
     full, window = (line for line in planned.log.lines if line.startswith("[windowSize"))
     # 12 layers × 2,048 B: 40 GiB × 131,072 / (24,576 × (131,072 + 128)) tokens, in blocks of 32, rounded up
     assert full == "[windowSize=131072] {.primaryBlocks=54561, .secondayBlocks=0}"
     assert window == "[windowSize=128] {.primaryBlocks=54, .secondayBlocks=0}"
     assert 40 * GIB * 131_072 // (24_576 * 131_200) == 1_745_921
-    assert plan_of(GPT_OSS_20B, hybrid_kv_cache_manager=False, available_kv_bytes=GIB).printed.kv_tokens == 21_824
+
+
+def test_pools_by_window_share_alike_since_12() -> None:
+    """calculate_max_num_blocks_for_vswa: half of the memory each, in whole blocks of 32 tokens of 24,576 B."""
+    planned = plan_of(GPT_OSS_20B, available_kv_bytes=40 * GIB, hybrid_kv_cache_manager=True)
+    lines = [line for line in planned.log.lines if line.startswith("[windowSize")]
+    blocks = 20 * GIB // (24_576 * 32)
+    assert [line.partition("=")[2].partition("]")[0] for line in lines] == ["131072", "128"]
+    assert all(f"primaryBlocks={blocks}," in line for line in lines)
+
+
+def test_windows_save_nothing_unless_they_are_given() -> None:
+    """max_attention_window is not derived from the config (pull 5722, which would have, was closed unmerged)."""
+    planned = plan_of(GPT_OSS_20B, available_kv_bytes=GIB)
+    assert planned.printed.kv_tokens == 21_824
+    assert any("max_attention_window is not given" in note for note in planned.notes)
+
+
+def test_gemma_3_on_one_h100() -> None:
+    """8,192 tokens of 62 × 8,192 B, or 10 layers of them and 33 blocks of 52 layers in half of the memory each."""
+    spec, card = find_entry("google/gemma-3-27b-it").spec, get_accelerator("h100-sxm5-80gb")
+    usual = {"model": "test", "engine": "tensorrt-llm", "context_length": 8192}
+    whole, windows = (
+        ENGINE.plan(make_scenario(usual | {"hybrid_kv_cache_manager": own}), spec, card) for own in (None, True)
+    )
+    pool = whole.ranks[0].available
+    assert pool is not None
+    assert whole.fits(8192, pool // (62 * 8192 * 8192))
+    assert not whole.fits(8192, pool // (62 * 8192 * 8192) + 1)
+    most = min(pool // 2 // (10 * 8192 * 32) // 256, pool // 2 // (52 * 8192 * 32) // 33)
+    assert windows.fits(8192, most)
+    assert not windows.fits(8192, most + 1)
+    assert most > 2 * (pool // (62 * 8192 * 8192))
 
 
 def test_a_sequence_keeps_its_window_and_a_block() -> None:
-    cache = plan_of(GPT_OSS_20B).ranks[0].cache
+    cache = plan_of(GPT_OSS_20B, hybrid_kv_cache_manager=True).ranks[0].cache
     each = 12 * 2 * 8 * 64 * 2 * 32
     assert cache.kv(32, 1) == 2 * each
     assert cache.kv(128 * 32, 1) == (128 + 5) * each
@@ -172,7 +207,7 @@ def test_refused(settings: dict[str, Any], field: str) -> None:
 
 def test_stages_need_the_same_windows() -> None:
     with pytest.raises(ScenarioError, match="different windows"):
-        plan_of(GPT_OSS_20B, pipeline_parallel=2)
+        plan_of(GPT_OSS_20B, pipeline_parallel=2, hybrid_kv_cache_manager=True)
 
 
 def test_int8_is_of_engines_before_10() -> None:

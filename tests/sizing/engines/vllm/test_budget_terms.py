@@ -33,8 +33,8 @@ def test_an_h100_with_the_default_settings(
     model: str, settings: dict[str, Any], activation: float, available: float
 ) -> None:
     plan = planned(model, memory_fraction=0.9, total_memory_bytes=round(79.18 * GIB), **settings)
-    assert plan.ranks[0].activation / GIB == pytest.approx(activation, rel=0.02)
-    assert (plan.ranks[0].available or 0) / GIB == pytest.approx(available, rel=0.015)
+    assert plan.ranks[0].activation / GIB == pytest.approx(activation, abs=0.01)
+    assert (plan.ranks[0].available or 0) / GIB == pytest.approx(available, rel=0.005)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,33 @@ def test_other_logs(model: str, card: str, settings: dict[str, Any], available: 
 
 
 def test_graphs_come_out_of_the_budget_from_0_20_on() -> None:
-    assert planned(LLAMA, engine_version="0.19.1").ranks[0].graphs == 0
+    """VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS is 0 in 0.19.0's envs.py and 1 in 0.20.0's."""
+    assert planned(LLAMA, engine_version="0.19.0").ranks[0].graphs == 0
     assert planned(LLAMA, engine_version="0.20.0").ranks[0].graphs > 0
     assert planned(LLAMA, engine_version="0.33.0", enforce_eager=True).ranks[0].graphs == 0
+
+
+def test_the_second_runner_estimated_no_graphs_before_0_29() -> None:
+    """profile_cudagraph_memory returns 0 in v1/worker/gpu/model_runner.py of 0.28.0."""
+    assert planned(LLAMA, engine_version="0.28.0").ranks[0].graphs == 0
+    assert planned(LLAMA, engine_version="0.29.0").ranks[0].graphs > 0
+
+
+def test_buffers_of_ranks_do_not_grow_with_their_number() -> None:
+    """Llama-3.1-8B on 16 cards of 80 GB holds 536 to 568 sequences of 8,192 tokens (the owner's figures)."""
+    two, sixteen = (
+        planned(LLAMA, engine_version="0.33.0", tensor_parallel=ranks, max_model_len=8192) for ranks in (2, 16)
+    )
+    assert two.ranks[0].runtime == sixteen.ranks[0].runtime > planned(LLAMA).ranks[0].runtime
+    blocks = -(-8192 // 16)
+    usable = sixteen.ranks[0].usable or 0
+    assert 536 <= usable // (blocks * 16 * 16_384) <= 568
+
+
+def test_ranks_without_links_have_no_such_buffers() -> None:
+    """v213: 0.75 GiB beside the weights on two T4."""
+    linked = planned(LLAMA, tensor_parallel=2).ranks[0].runtime
+    assert planned(LLAMA, "rtx-4090", tensor_parallel=2).ranks[0].runtime == planned(LLAMA).ranks[0].runtime < linked
 
 
 def test_offloaded_weights_leave_the_card() -> None:

@@ -21,28 +21,27 @@ def known() -> dict[str, Case | str]:
 
 
 def usable(known: dict[str, Case | str]) -> list[Case]:
-    return [case for case in known.values() if isinstance(case, Case) and complete(case)]
+    return [case for case in known.values() if isinstance(case, Case)]
 
 
 def test_the_constants_are_those_of_the_receipts(known: dict[str, Case | str]) -> None:
     """The calibration is the last fit; 10 % allows for receipts and rules that came after it."""
     fitted = fit(usable(known))
-    assert fitted.logit_bytes == pytest.approx(VLLM.logit_bytes, rel=0.01)
-    for name in ("runtime", "runtime_per_rank", "unified", "encoder"):
-        assert getattr(fitted, name) == pytest.approx(getattr(VLLM, name), rel=0.1)
+    for name in ("runtime", "linked", "unified", "encoder", "graph"):
+        assert getattr(fitted, name) == pytest.approx(getattr(VLLM, name), rel=0.1), name
 
 
 def test_the_errors_are_those_of_models_left_out(known: dict[str, Case | str]) -> None:
-    """33 logs of discrete cards and 5 of unified memory state their release."""
+    """27 logs of discrete cards and 4 of unified memory state their release."""
     shares = error_shares(usable(known))
-    assert [len(shares[unified]) for unified in (False, True)] == [33, 5]
+    assert [len(shares[unified]) for unified in (False, True)] == [27, 4]
     assert ninetieth(shares[False]) == pytest.approx(VLLM.error_share, abs=5e-5)
     assert max(shares[True]) == pytest.approx(VLLM.unified_error_share, abs=5e-5)
 
 
 def test_the_check_on_models_left_out_is_the_one_that_accuracy_shows(known: dict[str, Case | str]) -> None:
     cases = usable(known)
-    errors = [abs(checked(case, cases)) for case in cases if case.receipt.version]
+    errors = [abs(checked(case, cases)) for case in cases if complete(case) and case.states_release]
     assert len(errors) == VLLM_CHECKED.logs
     assert median(errors) == pytest.approx(VLLM_CHECKED.median, abs=5e-5)
     assert ninetieth(errors) == pytest.approx(VLLM_CHECKED.ninetieth, abs=5e-5)
@@ -51,17 +50,27 @@ def test_the_check_on_models_left_out_is_the_one_that_accuracy_shows(known: dict
 def test_terms_of_a_published_table(known: dict[str, Case | str]) -> None:
     """Two GPUs take 0.54 GiB outside of PyTorch there, one 0.13."""
     fitted = fit(case for case in usable(known) if case.receipt.id in TABLE)
-    assert fitted.runtime == VLLM.runtime
-    assert fitted.runtime + fitted.runtime_per_rank == pytest.approx(0.54 * GIB, rel=0.1)
+    assert fitted.runtime == pytest.approx(0.13 * GIB, rel=0.05)
+    assert fitted.runtime + fitted.linked == pytest.approx(0.54 * GIB, rel=0.05)
 
 
 def test_predictions_of_the_table(known: dict[str, Case | str]) -> None:
     for name in TABLE:
         case = known[name]
         assert isinstance(case, Case)
-        assert case.available(VLLM) == pytest.approx(case.printed("available_kv"), rel=0.015)
+        assert case.available(VLLM) == pytest.approx(case.printed("available_kv"), rel=0.005)
         assert case.weights() == pytest.approx(case.printed("weights"), rel=1e-3)
 
 
-def test_logs_with_a_draft_are_left_out(known: dict[str, Case | str]) -> None:
-    assert known["v002"] == "a draft model is loaded"
+def test_logs_with_an_unknown_draft_model_are_left_out(known: dict[str, Case | str]) -> None:
+    """But not those of models that draft with their own layers."""
+    assert "needs a draft model" in str(known["v008"])
+    assert isinstance(known["v189"], Case)
+
+
+def test_a_graph_costs_what_single_gpus_estimate(known: dict[str, Case | str]) -> None:
+    """v134: 0.14 GiB for 30 graphs."""
+    case = known["v134"]
+    assert isinstance(case, Case)
+    assert case.graphs == 30
+    assert case.per_graph == pytest.approx(0.14 * GIB / 30)

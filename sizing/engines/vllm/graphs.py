@@ -1,0 +1,33 @@
+"""CUDA graphs: how many vLLM captures, and its estimate of their memory (profile_cudagraph_memory)."""
+
+from model_catalog.spec import ModelSpec
+from sizing.engines.vllm.rules import Rules
+from sizing.engines.vllm.runner import uses_second_runner
+from sizing.scenario import Scenario
+
+LARGEST, LARGEST_SM100 = 512, 1024  # tokens of a captured batch
+FINE = 256  # below it every eighth size is captured, from it on every sixteenth
+
+
+def graphs_estimated(scenario: Scenario, spec: ModelSpec, rules: Rules, capability: tuple[int, int]) -> int:
+    """Graphs whose memory vLLM estimates and takes out of the budget."""
+    if not rules.profiles_graphs or scenario.enforce_eager:
+        return 0
+    if rules.profile.second_runner != "all" and uses_second_runner(scenario, spec, rules.profile):
+        return 0  # profile_cudagraph_memory of v1/worker/gpu/model_runner.py gives 0 up to 0.28.0
+    return graphs_captured(scenario, capability)
+
+
+def graphs_captured(scenario: Scenario, capability: tuple[int, int]) -> int:
+    """In pieces for batches of each size, whole for decoding."""
+    drafted = scenario.speculative.tokens if scenario.speculative else 0
+    decoded = (scenario.max_num_seqs or 1) * (1 + drafted)
+    most = LARGEST_SM100 if capability[0] == 10 else LARGEST
+    largest = min(2 * decoded, most, scenario.max_num_batched_tokens or 1)
+    return sizes_up_to(largest) + sizes_up_to(min(largest, decoded))
+
+
+def sizes_up_to(largest: int) -> int:
+    """1, 2, 4, then every eighth, from 256 on every sixteenth (_set_cudagraph_sizes in vllm/config/vllm.py)."""
+    small = sum(size <= largest for size in (1, 2, 4))
+    return small + min(largest, FINE - 1) // 8 + max(0, (largest - FINE) // 16 + 1)

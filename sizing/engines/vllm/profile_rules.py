@@ -1,0 +1,51 @@
+"""What changed between vLLM releases about the profile run. Read from the sources of the releases named."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sizing.versions import Version, at_least
+
+Second = Literal["none", "qwen3", "listed", "dense", "all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRules:
+    """`sorts_logits`: top-k and top-p sort all logits in PyTorch; a Triton kernel works in place later.
+
+    `keeps_workspace`: the experts' workspaces are kept from layer to layer, and beside the sampler, in one buffer.
+    `latent_context`: latent attention allocates what it would project a chunk of context to.
+    `indexer_scores`: the indexer of sparse attention allocates the largest scores that it may need.
+    `second_runner`: models that the second model runner serves unless told otherwise.
+    `counts_kept`: what the runner keeps in PyTorch's memory is charged too, not only what the run adds.
+    `warms_sampler`: the second runner's sampler is run with every option.
+    """
+
+    sorts_logits: bool
+    keeps_workspace: bool
+    latent_context: bool
+    indexer_scores: bool
+    second_runner: Second
+    counts_kept: bool
+    warms_sampler: bool
+
+
+def profile_rules_of(version: Version) -> ProfileRules:
+    def since(release: str) -> bool:
+        return at_least(version, release)
+
+    return ProfileRules(
+        sorts_logits=not since("0.17.0"),  # v1/sample/ops/topk_topp_sampler.py of 0.16.0 and 0.17.1
+        keeps_workspace=since("0.14.0"),  # layers/fused_moe/unquantized_fused_moe_method.py of 0.13.0 and 0.14.1
+        latent_context=since("0.11.0"),  # v1/attention/backends/mla/common.py of 0.10.0 and 0.11.0
+        indexer_scores=since("0.19.0"),  # VLLM_SPARSE_INDEXER_MAX_LOGITS_MB in envs.py of 0.18.0 and 0.19.0
+        second_runner=_second_runner(since("0.22.0"), since("0.24.0"), since("0.25.0"), since("0.29.0")),
+        counts_kept=since("0.28.0"),  # utils/mem_utils.py of 0.26.0 and 0.28.0
+        warms_sampler=since("0.33.0"),  # v1/worker/gpu/model_runner.py of 0.32.0 and 0.33.0
+    )
+
+
+def _second_runner(qwen3: bool, listed: bool, dense: bool, every: bool) -> Second:
+    """use_v2_model_runner in config/vllm.py of 0.21.0, 0.22.1, 0.24.0, 0.25.1, 0.28.0 and 0.29.0."""
+    if every:
+        return "all"
+    return "dense" if dense else "listed" if listed else "qwen3" if qwen3 else "none"

@@ -1,0 +1,40 @@
+"""Which of vLLM's two model runners serves a model (use_v2_model_runner in vllm/config/vllm.py)."""
+
+from model_catalog.spec import ModelSpec, Recurrent
+from sizing.engines.vllm.formats import mixers_of
+from sizing.engines.vllm.profile_rules import ProfileRules
+from sizing.scenario import Scenario
+
+QWEN3 = frozenset({"qwen3"})
+MIXTURES = frozenset({"deepseek", "deepseek_v2", "granitemoe", "qwen2_moe"})
+LISTED = QWEN3 | MIXTURES | {"llama", "mistral"}
+WITHOUT_RUNNER = ("ngram", "suffix", "medusa")  # methods of drafting that the second runner does not have
+
+
+def uses_second_runner(scenario: Scenario, spec: ModelSpec, rules: ProfileRules) -> bool:
+    """Unless VLLM_USE_V2_MODEL_RUNNER says otherwise."""
+    method = scenario.speculative.method.lower() if scenario.speculative else ""
+    if method in WITHOUT_RUNNER or (scenario.pooling and rules.second_runner != "all"):
+        return False
+    match rules.second_runner:
+        case "all":
+            return True
+        case "dense":
+            recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
+            return not recurrent and (spec.model_type in MIXTURES or not _is_mixture(spec))
+        case "listed":
+            return spec.model_type in LISTED
+        case "qwen3":
+            return spec.model_type in QWEN3 and not _is_quantized(scenario, spec)
+        case _:
+            return False
+
+
+def _is_mixture(spec: ModelSpec) -> bool:
+    return any(run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers)
+
+
+def _is_quantized(scenario: Scenario, spec: ModelSpec) -> bool:
+    if scenario.weights == "auto":
+        return spec.quantization is not None
+    return scenario.weights not in ("bf16", "fp16", "fp32")
