@@ -65,6 +65,8 @@ def _control(form: Form, name: str, option: Option, own: Any) -> None:
         _choice(form, name, option.word, own)
     elif name == "tensor_split":
         _shares(form, name, option.word)
+    elif name == "memory_by_gpu":
+        form.sizes(name, option.word)
     else:
         least = 0 if name in NONE_TOO else 1
         form.whole(name, option.word, least=least, most=LONGEST_CONTEXT, placeholder=_shown(own))

@@ -61,6 +61,16 @@ class Form:
         self.put(name, size_or_text(text))
         self.slot(name)
 
+    def sizes(self, name: str, label: str) -> None:
+        """Sizes with their units as text, with commas between. What cannot be read is kept as it was typed."""
+        held = self.held.values.get(name)
+        entries = held if isinstance(held, str) else ", ".join(size_entry(size) for size in held or ())
+        seeded(name, entries)
+        text = st.text_input(label, key=WIDGET + name, on_change=moved, placeholder="such as 24 GiB, 12 GiB")
+        sizes = [size_or_text(part) for part in text.split(",")]
+        self.put(name, sizes if all(isinstance(size, int) for size in sizes) else text.strip() or None)
+        self.slot(name)
+
 
 def seeded(key: str, value: Any) -> Any:
     """Give a control its first value; later its own value stays. Returns the value it will show."""

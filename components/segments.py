@@ -76,7 +76,8 @@ def _bar(rank: RankPlan, planned: EnginePlan) -> Bar:
         if size > 0:
             segments.append(Segment(name, start, size, colour, texture, estimate))
             start += size
-    return Bar(tuple(segments), planned.budget, planned.total_memory, planned.scenario.other_memory_bytes)
+    card, budget = planned.memory_of(rank)
+    return Bar(tuple(segments), budget, card, planned.scenario.other_memory_bytes)
 
 
 Term = tuple[str, int, str, Texture, bool]

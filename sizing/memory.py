@@ -33,5 +33,6 @@ def memory_of(scenario: Scenario, figure: MemoryFigure | None) -> Memory:
 
 def shared_notes(scenario: Scenario, accelerator: Accelerator | None) -> tuple[str, ...]:
     """What share of its memory a machine leaves to the GPU, unless the scenario states a size of its own."""
-    shared = shared_memory(accelerator) if scenario.total_memory_bytes is None else None
+    stated = scenario.total_memory_bytes or scenario.memory_by_gpu
+    shared = None if stated else shared_memory(accelerator)
     return (shared.note,) if shared else ()

@@ -26,6 +26,7 @@ Ratio = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 SplitMode = Literal["layer", "row", "none", "tensor"]
 MOST_DEVICES = 16  # that llama.cpp knows (GGML_CUDA_MAX_DEVICES)
+GpuMemory = Annotated[int, Field(ge=1, le=LARGEST_MEMORY, strict=True)]
 DeviceShare = Annotated[float, Field(ge=0, le=2**50, allow_inf_nan=False, strict=True)]
 
 
@@ -37,12 +38,15 @@ def _listed(value: Any) -> Any:
 
 
 def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
+DeviceSizes = Annotated[tuple[GpuMemory, ...], BeforeValidator(_listed), Field(min_length=1, max_length=MOST_DEVICES)]
 DeviceShares = Annotated[
     tuple[DeviceShare, ...], BeforeValidator(_listed), Field(min_length=1, max_length=MOST_DEVICES)
 ]
@@ -126,13 +130,14 @@ class Media(_Part):
 class Scenario(_Part):
     """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means.
 
-    Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs;
-    `cpu_moe_layers`, its --n-cpu-moe, the first layers whose experts stay in host memory; `split_mode`, `tensor_split`
-    and `kv_offload`, its options of these names; `cpu_offload_bytes`, --cpu-offload-gb of vLLM and SGLang, bytes of
-    weights that each GPU leaves in host memory; `media_limits`, vLLM's --limit-mm-per-prompt, where a kind of input at
-    0 leaves its encoder out; `pooling`, vLLM's --runner pooling: hidden states are returned, as embeddings are, and
-    there is no output head; and SGLang's `mamba_full_memory_ratio`, bytes of recurrent states for each byte of tokens,
-    or `max_mamba_cache_size`, so many slots of them. `media`: the images, video and audio of each sequence.
+    Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs; `cpu_moe_layers`,
+    its --n-cpu-moe, the first layers whose experts stay in host memory; `split_mode`, `tensor_split` and `kv_offload`,
+    its options of these names; `memory_by_gpu`, bytes of each GPU where they differ; `cpu_offload_bytes`,
+    --cpu-offload-gb of vLLM and SGLang, bytes of weights that each GPU leaves in host memory; `media_limits`, vLLM's
+    --limit-mm-per-prompt, where a kind of input at 0 leaves its encoder out; `pooling`, vLLM's --runner pooling: hidden
+    states are returned, as embeddings are, and there is no output head; and SGLang's `mamba_full_memory_ratio`, bytes
+    of recurrent states for each byte of tokens, or `max_mamba_cache_size`, so many slots of them. `media`: the images,
+    video and audio of each sequence.
     """
 
     scenario_version: Literal[1] = 1
@@ -175,6 +180,7 @@ class Scenario(_Part):
     split_mode: SplitMode | None = None
     tensor_split: DeviceShares | None = None
     kv_offload: Flag | None = None
+    memory_by_gpu: DeviceSizes | None = None
     cpu_offload_bytes: Size | None = None
     media_limits: MediaLimits | None = None
     pooling: Flag | None = None
@@ -251,6 +257,7 @@ OBJECTS = {
     "kv_dtype": 'A format is needed, or {"k": …, "v": …} with one for each.',
     "state_dtype": '"auto" is needed, or {"conv": …, "recurrent": …} with a format for each.',
     "speculative": 'Null is needed, or {"method": …, "tokens": …, "model": …}.',
+    "memory_by_gpu": "Sizes are needed, one for each GPU, with commas between.",
     "tensor_split": "Numbers from 0 on are needed, one for each GPU, with commas between: 3,1.",
     "lora": 'Null is needed, or {"max_loras": …, "rank": …}.',
     "media": 'Null is needed, or {"images": …, "frames": …, "width": …, "height": …, "audio_seconds": …}.',

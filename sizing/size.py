@@ -103,7 +103,7 @@ def _media(media: MediaTokens, logical: CacheCost, length: int) -> MediaReport:
 def _footprint(planned: EnginePlan, rank: RankPlan, replica_batch: int) -> Footprint:
     tokens = planned.scenario.context_length or 1
     return _with_memory(
-        planned,
+        planned.memory_of(rank),
         rank.available,
         weights_bytes=rank.weights,
         draft_bytes=rank.draft,
@@ -116,14 +116,15 @@ def _footprint(planned: EnginePlan, rank: RankPlan, replica_batch: int) -> Footp
     )
 
 
-def _with_memory(planned: EnginePlan, available: int | None, **terms: int) -> Footprint:
-    if planned.total_memory is None or planned.budget is None:
+def _with_memory(memory: tuple[int | None, int | None], available: int | None, **terms: int) -> Footprint:
+    total, budget = memory
+    if total is None or budget is None:
         return Footprint(**terms, available_kv_bytes=available)
     return Footprint(
         **terms,
-        free_bytes=planned.budget - sum(terms.values()),
-        outside_budget_bytes=planned.total_memory - planned.budget,
-        total_bytes=planned.total_memory,
+        free_bytes=budget - sum(terms.values()),
+        outside_budget_bytes=total - budget,
+        total_bytes=total,
         available_kv_bytes=available,
     )
 
@@ -132,12 +133,17 @@ TERMS = tuple(field.name for field in fields(Footprint) if field.default in (0,)
 
 
 def _fullest(planned: EnginePlan) -> Footprint:
-    """Each term at its largest over the ranks, so that what fits here fits on every rank."""
+    """Each term at its largest over the ranks, so that what fits here fits on every rank.
+
+    Of GPUs that differ in size, the one with the least room.
+    """
     batch = replica_batches(planned.scenario)[0]
+    if planned.ranks[0].memory:
+        return _footprint(planned, tightest_rank(planned), batch)
     each = [_footprint(planned, rank, batch) for rank in planned.ranks]
     terms = {name: max(getattr(footprint, name) for footprint in each) for name in TERMS}
     pools = [rank.available for rank in planned.ranks if rank.available is not None]
-    return _with_memory(planned, min(pools) if pools else None, **terms)
+    return _with_memory((planned.total_memory, planned.budget), min(pools) if pools else None, **terms)
 
 
 def _cluster(planned: EnginePlan) -> Footprint:

@@ -49,7 +49,8 @@ class RankCache(Protocol):
 class RankPlan:
     """One GPU of a pipeline stage. `available` is what is left for the cache, `usable` the part that sequences get.
 
-    Both are None where no memory is known, and negative where the rest alone exceeds the budget.
+    Both are None where no memory is known, and negative where the rest alone exceeds the budget. `memory`: the GPU's
+    own size and budget, where they are not those of the plan.
     """
 
     weights: int
@@ -61,6 +62,7 @@ class RankPlan:
     runtime: int = 0
     available: int | None = None
     usable: int | None = None
+    memory: tuple[int, int] | None = None
 
 
 Pools = tuple[tuple[RankCache, int], ...]
@@ -101,7 +103,8 @@ class Printed:
 class EnginePlan:
     """A resolved Scenario with all that its questions are answered from; one RankPlan a pipeline stage.
 
-    `budget` is what the engine may use of each GPU's `total_memory`. Batches are those of one data-parallel replica.
+    `budget` is what the engine may use of each GPU's `total_memory`, of the smallest where they differ. Batches are
+    those of one data-parallel replica.
     `needed_kv_bytes` is what one sequence of max_model_len needs on the fullest rank, as the engine checks it.
     `error_bytes`: how far what is left for the cache on a GPU may be off either way, because terms beside it are
     estimates; 0 where none is counted or the pool is given.
@@ -124,6 +127,10 @@ class EnginePlan:
     host: Host | None = None
     fallback: Callable[[], str | None] = lambda: None
     asked_kv: str | KvFormats | None = None
+
+    def memory_of(self, rank: RankPlan) -> tuple[int | None, int | None]:
+        """Size and budget of a rank's GPU."""
+        return rank.memory or (self.total_memory, self.budget)
 
     @cached_property
     def pools(self) -> Pools:

@@ -49,6 +49,7 @@ VALUES: dict[str, Any] = {
     "mamba_full_memory_ratio": 0.5,
     "split_mode": "layer",
     "tensor_split": [1.0],
+    "memory_by_gpu": [2**34],
     "media_limits": {"image": 1},
     "pooling": False,
     "gpu_layers": 20,

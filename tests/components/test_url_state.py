@@ -77,6 +77,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "split_mode": st.sampled_from([None, "layer", "row", "none", "tensor"]),
     "tensor_split": st.none() | st.lists(st.floats(0, 2**50), min_size=1, max_size=16).map(tuple),
     "kv_offload": flags,
+    "memory_by_gpu": st.none() | st.lists(st.integers(1, LARGEST_MEMORY), min_size=1, max_size=16).map(tuple),
     "available_kv_bytes": st.none() | st.integers(0, LARGEST_MEMORY),
 }
 

@@ -96,6 +96,18 @@ def test_shares_of_unequal_gpus_and_how_they_are_split() -> None:
     assert "1 share for 2 GPUs; one for each is needed." in said(app)
 
 
+def test_gpus_of_different_sizes_have_a_bar_each() -> None:
+    app = with_settings(engine="llama.cpp", tensor_parallel=2, weights="q8_0", batch_size=1)
+    ran(app.text_input(key="form_memory_by_gpu").set_value("24 GiB, 12 GiB"))
+    assert query(app, "memory_by_gpu") == f"{24 * 2**30},{12 * 2**30}"
+    assert "Fits" in headline(app)
+    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [note["text"] for note in chart["layout"]["annotations"]][:2] == ["GPU 1", "GPU 2"]
+    ran(app.text_input(key="form_memory_by_gpu").set_value("24 GiB, a dozen"))
+    assert "Sizes are needed, one for each GPU" in said(app)
+    assert app.text_input(key="form_memory_by_gpu").value == "24 GiB, a dozen"
+
+
 def test_what_llama_cpp_starts_with_is_told_where_the_load_does_not_fit() -> None:
     app = opened(
         engine="llama.cpp", model="meta-llama/Llama-3.3-70B-Instruct", weights="q4_k_m", accelerator="rtx-4090"

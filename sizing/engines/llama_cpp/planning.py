@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from hardware_catalog.schema import Accelerator
+from hardware_catalog.schema import Accelerator, MemoryFigure
 from model_catalog.spec import ModelSpec
 from sizing.capacity import most_sequences
 from sizing.engines.calibration import LLAMA_CPP_COMPUTE_ERROR
@@ -26,8 +26,9 @@ MARGIN = 2**30  # --fit-target: what is left free on each device
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
     resolved = resolved_of(scenario, spec, accelerator)
-    memory = _memory(resolved.scenario, accelerator)
-    ranks, host = _ranks(resolved, memory), _host(resolved)
+    memories = _memories(resolved.scenario, accelerator)
+    memory = min(memories, key=lambda each: each.total or 0)
+    ranks, host = _ranks(resolved, memories), _host(resolved)
     longest = resolved.scenario.max_model_len or 1
     return EnginePlan(
         scenario=resolved.scenario,
@@ -61,20 +62,27 @@ def _fallback(
     return starting_with(scenario, spec, lambda asked: plan(asked, spec, accelerator))
 
 
-def _memory(scenario: Scenario, accelerator: Accelerator | None) -> Memory:
-    """Everything but what other processes hold and the margin."""
+def _memories(scenario: Scenario, accelerator: Accelerator | None) -> tuple[Memory, ...]:
+    """Of each GPU: everything but what other processes hold and the margin."""
     figure = accelerator.memory_for_budget if accelerator else None
     total = scenario.total_memory_bytes or (figure.bytes if figure else None)
+    sizes = scenario.memory_by_gpu or (total,) * scenario.pipeline_parallel
+    stated = bool(scenario.memory_by_gpu or scenario.total_memory_bytes)
+    return tuple(_memory(size, scenario, None if stated else figure) for size in sizes)
+
+
+def _memory(total: int | None, scenario: Scenario, figure: MemoryFigure | None) -> Memory:
     if total is None:
         return Memory(None, None, ("No memory size is known, so nothing is said about what fits.",))
     notes = ["llama.cpp leaves a margin of 1 GiB on each GPU; the driver's own context is not counted."]
-    if scenario.total_memory_bytes is None and figure and figure.grade != "exact":
+    if figure and figure.grade != "exact":
         notes.append(f"The accelerator's memory is not a reading: {figure.source}")
     return Memory(total, max(0, total - scenario.other_memory_bytes - MARGIN), tuple(notes))
 
 
-def _ranks(resolved: Resolved, memory: Memory) -> tuple[RankPlan, ...]:
-    return tuple(_rank(resolved, memory, index, share) for index, share in enumerate(resolved.devices))
+def _ranks(resolved: Resolved, memories: tuple[Memory, ...]) -> tuple[RankPlan, ...]:
+    each = enumerate(zip(resolved.devices, memories, strict=True))
+    return tuple(_rank(resolved, memory, index, share) for index, (share, memory) in each)
 
 
 def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankPlan:
@@ -96,7 +104,14 @@ def _rank(resolved: Resolved, memory: Memory, index: int, share: Share) -> RankP
         ),
         available=left if given is None else given,
         usable=room if given is None else given,
+        memory=_own(memory) if resolved.scenario.memory_by_gpu else None,
     )
+
+
+def _own(memory: Memory) -> tuple[int, int]:
+    assert memory.total is not None
+    assert memory.budget is not None
+    return memory.total, memory.budget
 
 
 def _compute(resolved: Resolved, index: int) -> Compute:

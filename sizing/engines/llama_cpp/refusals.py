@@ -69,9 +69,12 @@ def _check_split(scenario: Scenario, rules: Rules) -> None:
         raise ScenarioError("split_mode", f"Without a split llama.cpp uses one GPU, and {gpus} are asked for.")
     if scenario.split_mode == "row" and rules.when >= WITHOUT_ROWS:
         raise ScenarioError("split_mode", "Builds since mid 2026 have no split by rows any more (pull request 24216).")
-    if split is not None and len(split) != gpus:
-        given = f"{len(split)} share{'s' if len(split) > 1 else ''}"
-        raise ScenarioError("tensor_split", f"{given} for {gpus} GPU{'s' if gpus > 1 else ''}; one for each is needed.")
+    for field, given in (("tensor_split", split), ("memory_by_gpu", scenario.memory_by_gpu)):
+        if given is not None and len(given) != gpus:
+            count = f"{len(given)} {'share' if given is split else 'size'}{'s' if len(given) > 1 else ''}"
+            raise ScenarioError(field, f"{count} for {gpus} GPU{'s' if gpus > 1 else ''}; one for each is needed.")
+    if scenario.memory_by_gpu and scenario.total_memory_bytes:
+        raise ScenarioError("memory_by_gpu", "total_memory_bytes is the size of every GPU; leave out one of the two.")
     if split is not None and not any(split):
         raise ScenarioError("tensor_split", "At least one of the shares has to be more than 0.")
 

@@ -160,7 +160,7 @@ def _settle(
 def _placing(settled: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None) -> Placing:
     """Before #10026 a split by rows left the layers themselves on the first GPU."""
     offload = Offload(spec.num_layers, settled.gpu_layers or 0, rules.output_first)
-    count, split = settled.pipeline_parallel, settled.tensor_split
+    count, split = settled.pipeline_parallel, settled.tensor_split or _by_memory(settled)
     by_rows = settled.split_mode == "row" and count > 1
     first_alone = (1.0,) + (0.0,) * (count - 1)
     return Placing(
@@ -170,6 +170,12 @@ def _placing(settled: Scenario, spec: ModelSpec, rules: Rules, accelerator: Acce
         rows=row_split(split or (1.0,) * count, accelerator) if by_rows else None,
         tied_twice=not rules.layers_with_rows,
     )
+
+
+def _by_memory(settled: Scenario) -> tuple[float, ...] | None:
+    """The default shares of GPUs that differ: their free memory."""
+    sizes = settled.memory_by_gpu
+    return None if sizes is None else tuple(max(0, size - settled.other_memory_bytes) for size in sizes)
 
 
 def _layer_rules(spec: ModelSpec, rules: Rules, types: tuple[str, str], flash: bool) -> LayerRules:
@@ -191,7 +197,8 @@ def _encoder_note(held: Held) -> str | None:
 
 def _split_note(settled: Scenario) -> str:
     gpus = settled.pipeline_parallel
-    shares = "all are taken as equal" if settled.tensor_split is None else "in the shares of tensor_split"
+    shares = "by their free memory" if settled.memory_by_gpu else "all are taken as equal"
+    shares = shares if settled.tensor_split is None else "in the shares of tensor_split"
     if settled.split_mode == "row":
         return f"Matrices are split by rows over the {gpus} GPUs, and the rest by layers; {shares}."
     return f"llama.cpp gives each of the {gpus} GPUs whole layers; {shares}."

@@ -22,6 +22,7 @@ FOREIGN = {
     "split_mode": "split_mode is a setting of llama.cpp; SGLang has none like it.",
     "tensor_split": "tensor_split is a setting of llama.cpp; SGLang has none like it.",
     "kv_offload": "kv_offload is a setting of llama.cpp; SGLang has none like it.",
+    "memory_by_gpu": "GPUs of different sizes are modelled for llama.cpp alone.",
 }
 # The first released package whose server_args.py has the option, of those that were read.
 SINCE = {

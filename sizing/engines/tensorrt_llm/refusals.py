@@ -21,6 +21,7 @@ FOREIGN = {
     "split_mode": "llama.cpp",
     "tensor_split": "llama.cpp",
     "kv_offload": "llama.cpp",
+    "memory_by_gpu": "llama.cpp",
     "cpu_offload_bytes": "vLLM and SGLang",
     "media_limits": "vLLM",
     "pooling": "vLLM",

@@ -54,6 +54,7 @@ FOREIGN = {
     "split_mode": "llama.cpp",
     "tensor_split": "llama.cpp",
     "kv_offload": "llama.cpp",
+    "memory_by_gpu": "llama.cpp",
 }
 
 

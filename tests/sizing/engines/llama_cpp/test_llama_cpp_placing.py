@@ -137,6 +137,28 @@ def test_shares_of_a_split(split: tuple[float, ...], layers: list[int]) -> None:
     assert [part.last - part.first + part.output for part in parts] == layers
 
 
+def test_gpus_of_different_sizes_get_layers_by_their_memory() -> None:
+    """24 and 12 GiB: of Llama 3.1 8B's 33 layers with the output 22 and 11, as --tensor-split 24,12 has it."""
+    sizes: dict[str, Any] = {"tensor_parallel": 2, "memory_by_gpu": [24 * 2**30, 12 * 2**30]}
+    made = planned(LLAMA, weights="q8_0", **sizes)
+    assert [rank.cache.kv(256, 1) // (4096 * 256) for rank in made.ranks] == [22, 10]
+    split = planned(LLAMA, weights="q8_0", tensor_parallel=2, tensor_split=[24, 12])
+    assert [rank.weights for rank in made.ranks] == [rank.weights for rank in split.ranks]
+    assert [rank.memory for rank in made.ranks] == [(24 * 2**30, 23 * 2**30), (12 * 2**30, 11 * 2**30)]
+    report = report_of(made)
+    assert (report.per_gpu.total_bytes, report.cluster.total_bytes) == (12 * 2**30, 36 * 2**30)
+    assert report.verdict.fits
+
+
+def test_the_smaller_of_two_gpus_decides_where_it_gets_as_much() -> None:
+    sizes = [24 * 2**30, 6 * 2**30]
+    fields: dict[str, Any] = {"weights": "q8_0", "tensor_parallel": 2, "memory_by_gpu": sizes, "context_length": 32_768}
+    by_memory, even = planned(LLAMA, **fields), planned(LLAMA, **fields, tensor_split=[1, 1])
+    assert by_memory.fits(32_768, 1)
+    assert not even.fits(32_768, 1)
+    assert report_of(even).per_gpu.total_bytes == 6 * 2**30
+
+
 def test_a_cache_left_on_the_host_takes_nothing_of_the_gpu() -> None:
     kept, left = planned(), planned(kv_offload=False)
     assert left.ranks[0].cache.kv(4096, 1) == 0
@@ -181,6 +203,9 @@ def test_the_first_gpu_fetches_the_largest_matrix_that_stays_on_the_host() -> No
         ({"cpu_moe_layers": 1, "engine_version": "4615"}, "cpu_moe_layers", "cannot keep experts"),
         ({"tensor_split": [3, 1]}, "tensor_split", "2 shares for 1 GPU;"),
         ({"tensor_split": [1], "tensor_parallel": 2}, "tensor_split", "1 share for 2 GPUs;"),
+        ({"memory_by_gpu": [2**34, 2**33]}, "memory_by_gpu", "2 sizes for 1 GPU;"),
+        ({"memory_by_gpu": [2**34], "total_memory_bytes": 2**34}, "memory_by_gpu", "leave out one"),
+        ({"memory_by_gpu": "24 GiB"}, "memory_by_gpu", "one for each GPU"),
         ({"tensor_split": [0, 0], "tensor_parallel": 2}, "tensor_split", "more than 0"),
         ({"tensor_split": "3,x", "tensor_parallel": 2}, "tensor_split", "with commas between: 3,1"),
         ({"tensor_split": [-1, 2], "tensor_parallel": 2}, "tensor_split", "from 0 on"),
