@@ -12,10 +12,15 @@ from sizing.engines.words import OPTIONS, word_of
 from sizing.levers.step import Lever, Step
 from sizing.scenario import Scenario
 from sizing.weights.linears import has_expert, has_experts
+from sizing.weights.stored import stored_bytes
 
 SMALLEST_BATCH = {"max_num_batched_tokens": 1024, "chunked_prefill_size": 1024, "ubatch_size": 64}
 FEWEST_REQUESTS = 32
 NO_MEDIA = {"image": 0, "video": 0, "audio": 0}
+NOT_OFFLOADED = frozenset(
+    {TensorClass.EMBEDDING, TensorClass.LM_HEAD, TensorClass.PREDICTION, TensorClass.VISION, TensorClass.AUDIO}
+)
+GIB = 1 << 30
 LARGEST_FRACTION = 98  # hundredths; the driver's own context needs the rest
 USUAL_FRACTION = 95
 
@@ -27,6 +32,7 @@ def setting_levers(asked: Scenario, resolved: Scenario, spec: ModelSpec, *, shor
     for steps in (
         *fields,
         _experts_on_host(resolved, spec, short),
+        _weights_on_host(resolved, spec, short),
         _replicas(asked, spec),
         _shared_tokens(asked, spec),
         _text_only(asked, spec),
@@ -73,6 +79,21 @@ def _experts_on_host(resolved: Scenario, spec: ModelSpec, short: bool) -> list[S
 def _keeps_windows_whole(asked: Scenario, resolved: Scenario) -> bool:
     """As TensorRT-LLM does where max_attention_window is not given."""
     return asked.hybrid_kv_cache_manager is None and resolved.hybrid_kv_cache_manager is False
+
+
+def _weights_on_host(resolved: Scenario, spec: ModelSpec, short: bool) -> list[Step]:
+    """GiB by GiB, up to one GPU's share of the layers (vllm/model_executor/models/utils.py: maybe_offload_to_cpu); for
+    loads that do not fit."""
+    if not short or "cpu_offload_bytes" not in OPTIONS[resolved.engine]:
+        return []
+    sizes = stored_bytes(spec, resolved.weights)
+    layers = sum(size for kind, size in sizes.items() if kind not in NOT_OFFLOADED)
+    most = layers // (resolved.tensor_parallel * resolved.pipeline_parallel) // GIB
+    now = (resolved.cpu_offload_bytes or 0) // GIB
+    return [
+        Step(f"{count:,} GiB of each GPU's weights in host memory", {"cpu_offload_bytes": count * GIB})
+        for count in range(now + 1, most + 1)
+    ]
 
 
 def fraction_steps(resolved: Scenario, most: int = LARGEST_FRACTION) -> list[Step]:

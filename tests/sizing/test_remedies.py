@@ -209,3 +209,21 @@ def test_the_command_line_tells_remedies_where_the_load_does_not_fit() -> None:
     assert {"change", "gain_bytes", "fits"} <= set(short["verdict"]["remedies"][0])
     assert fits["verdict"]["remedies"] == ()
     assert answer({"model": LLAMA})["verdict"]["remedies"] == ()
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_the_fewest_gib_of_weights_that_have_to_stay_in_host_memory(engine: str) -> None:
+    """14.96 GiB of weights on an RTX 4070 of 12 GiB; a GiB fewer does not do, as --cpu-offload-gb is set."""
+    values: dict[str, Any] = {"model": LLAMA, "engine": engine, "accelerator": "rtx-4070", "context_length": 4096}
+    values |= {"max_model_len": 4096} if engine == "vllm" else {}
+    card = get_accelerator("rtx-4070")
+    asked = make_scenario(values)
+    found = remedies(asked, plan(asked, find_entry(LLAMA).spec, card), card)
+    (remedy,) = (each for each in found if "cpu_offload_bytes" in each.values)
+    kept = int(remedy.values["cpu_offload_bytes"])
+    assert remedy.fits
+    assert remedy.change == f"{kept // GIB} GiB of each GPU's weights in host memory"
+    for size, fits in ((kept, True), (kept - GIB, False)):
+        left = room(plan(make_scenario(values | {"cpu_offload_bytes": size}), find_entry(LLAMA).spec, card))
+        assert left is not None
+        assert (left >= 0) == fits
