@@ -11,6 +11,7 @@ from sizing.differences import differences
 from sizing.drafting import check_is_model
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
+from sizing.grading import of_foreign_files
 from sizing.logical import logical_cost
 from sizing.media.tokens import MediaTokens, check_media, media_notes, media_tokens
 from sizing.memory import shared_notes
@@ -38,7 +39,7 @@ def size(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = None) -> EnginePlan:
     """What the scenario's engine makes of it; maps and tables ask it for arrays. Raises as `size`."""
     check_is_model(spec)
-    planned = ENGINES[scenario.engine].plan(scenario, spec, accelerator)
+    planned = of_foreign_files(ENGINES[scenario.engine].plan(scenario, spec, accelerator))
     check_prefix(planned.scenario)
     check_media(planned.scenario, planned.spec)
     notes = (*planned.notes, *shared_notes(scenario, accelerator))

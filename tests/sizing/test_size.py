@@ -174,3 +174,17 @@ def test_a_length_beyond_the_models_own_limit_is_answered_with_a_note(engine: st
     report = sized({"model": "openai-community/gpt2", "engine": engine, **stated})
     assert report is not None
     assert any("more than the 1,024 this model was made for" in note for note in report.notes)
+
+
+def test_weights_of_a_gguf_file_are_assumed_but_in_llama_cpp() -> None:
+    model = "meta-llama/Llama-3.1-8B-Instruct"
+    found = {
+        engine: size(make_scenario({"model": model, "engine": engine, "weights": "q4_k_m"}), find_entry(model).spec)
+        for engine in ("vllm", "sglang", "llama.cpp")
+    }
+    assert {engine: report.grades.weights for engine, report in found.items()} == {
+        "vllm": "assumed",
+        "sglang": "assumed",
+        "llama.cpp": "exact",
+    }
+    assert any("GGUF file" in note for note in found["vllm"].notes)

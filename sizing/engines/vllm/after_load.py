@@ -1,15 +1,21 @@
 """What vLLM's post-processing makes of loaded weights (ENGINE_MEMORY 9)."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from model_catalog.spec import ModelSpec
+from model_catalog.tensors import Shard
+from sizing.engines.vllm.allocator import fused
 from sizing.placement import Placement, stage_sizes
 from sizing.weights.inventory import Inventory, Part, Stored, inventory
-from sizing.weights.packing import PLAIN
+from sizing.weights.packing import GGML, PLAIN
 from sizing.weights.ranks import Ranks, divided, tensor_bytes
 
 HALF = 2
 UNPACKED = frozenset(PLAIN.values())
+GGML_TYPES = frozenset(GGML.values())
 SCALE_BITS = 16
 
 
@@ -18,10 +24,7 @@ def absorbed_copies(spec: ModelSpec, precision: str, placement: Placement) -> li
     held = inventory(spec, precision)
     each = [_copy(part, placement.tensor_parallel) for part in held.kinds]
     sizes = stage_sizes(len(held.layer_kinds), placement.pipeline_parallel)
-    ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
-    return [
-        sum(each[kind] for kind in held.layer_kinds[end - size : end]) for size, end in zip(sizes, ends, strict=True)
-    ]
+    return _by_stage(each, held, sizes)
 
 
 def _copy(part: Part, ranks: int) -> int:
@@ -39,11 +42,8 @@ def repacked(held: Inventory, ranks: Ranks, sizes: list[int]) -> list[int]:
     It drops the zero points, which are all alike in symmetric checkpoints, and the order of the columns
     (layers/quantization/kernels/mixed_precision/marlin.py).
     """
-    each = [sum(_dropped(stored, ranks) for stored in part) for part in held.kinds]
-    ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
-    return [
-        -sum(each[kind] for kind in held.layer_kinds[end - size : end]) for size, end in zip(sizes, ends, strict=True)
-    ]
+    each = [-sum(_dropped(stored, ranks) for stored in part) for part in held.kinds]
+    return _by_stage(each, held, sizes)
 
 
 def _dropped(stored: Stored, ranks: Ranks) -> int:
@@ -52,3 +52,36 @@ def _dropped(stored: Stored, ranks: Ranks) -> int:
         return 0
     bare = replace(packing, block_bits=SCALE_BITS, column_bytes=0)
     return tensor_bytes(stored, ranks) - tensor_bytes(replace(stored, packing=bare), ranks)
+
+
+def joined_gguf(held: Inventory, ranks: Ranks, sizes: list[int]) -> list[int]:
+    """Bytes that each stage of so many layers has more than its GGUF file stores.
+
+    Projections of several types that are joined have rows as long as the longest; what the file has in 32 bits is kept
+    in 16 (layers/quantization/gguf.py, vllm 0.5 to 0.23).
+    """
+    each = [_joined(part, ranks) for part in held.kinds]
+    return _by_stage(each, held, sizes)
+
+
+def _joined(part: Part, ranks: Ranks) -> int:
+    rows: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)  # bytes of a row, and of all rows
+    total = 0
+    for stored in part:
+        size = tensor_bytes(stored, ranks)
+        if stored.packing == GGML["f32"]:
+            total -= size // HALF
+        elif stored.packing in GGML_TYPES and stored.tensor.shard is not Shard.EXPERT:
+            rows[fused(stored.tensor.name)].append((stored.packing.bytes_of(1, stored.tensor.shape[-1]), size))
+    for joined in rows.values():
+        longest = max(row for row, _ in joined)
+        total += sum(size // row * (longest - row) for row, size in joined)
+    return total
+
+
+def _by_stage(each: Sequence[int], held: Inventory, sizes: Sequence[int]) -> list[int]:
+    """`each` are bytes of the kinds of layers."""
+    ends = accumulate(sizes)
+    return [
+        sum(each[kind] for kind in held.layer_kinds[end - size : end]) for size, end in zip(sizes, ends, strict=True)
+    ]

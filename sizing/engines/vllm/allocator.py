@@ -58,7 +58,7 @@ def _part(part: Part, ranks: Ranks) -> int:
     scales: Counter[tuple[str, int]] = Counter()
     for each in part:
         times = 1 if each.tensor.shard is Shard.EXPERT else each.tensor.count
-        name, size = (_fused(each.tensor.name), times), tensor_bytes(each, ranks)
+        name, size = (fused(each.tensor.name), times), tensor_bytes(each, ranks)
         bare = tensor_bytes(_without_scales(each), ranks)
         data[name] += bare // times
         scales[name] += (size - bare) // times
@@ -73,7 +73,8 @@ def _without_scales(each: Stored) -> Stored:
     return replace(each, packing=Packing(packing.bits))
 
 
-def _fused(name: str) -> str:
+def fused(name: str) -> str:
+    """The parameter that a tensor is loaded into."""
     for part, whole in FUSED:
         if part in name:
             return name.replace(part, f"{whole}.")

@@ -12,6 +12,7 @@ from sizing.scenario import KvFormats, Scenario, ScenarioError
 PLAIN = ("auto", "bf16", "bfloat16", "fp16", "float16")
 FP8 = ("fp8", "fp8_e4m3", "fp8_e5m2")
 PER_HEAD = ("fp8_per_token_head", "int8_per_token_head", "int4_per_token_head")
+NARROWEST = 32
 KV_DTYPES = (*PLAIN, *FP8, *PER_HEAD, "nvfp4", "nvfp4_4over6", *TURBOQUANT, "ultraquant_4bit", *LATENT_FORMATS)
 V0_DTYPES = (*PLAIN, *FP8)
 MODEL_DTYPE_ONLY = ("falcon",)  # classes that do not hand the cache's format to their attention [run-m, p0828]
@@ -60,9 +61,10 @@ def formats_of(scenario: Scenario, spec: ModelSpec, rules: Rules, capability: tu
     if asked not in known and asked != DS_MLA:  # which a resolved scenario of any release may name
         raise ScenarioError("kv_dtype", f'vLLM has no cache format "{asked[:60]}". It has {", ".join(known)}.')
     model = "fp16" if spec.dtype == "fp16" else "bf16"
-    packed = _packed(asked, spec, rules)
+    packed = _packed(asked, spec, rules, capability)
     name = DS_MLA if packed and asked != "nvfp4_ds_mla" else _resolved(asked, spec, capability)
     _check_latent(name, spec)
+    _check_heads(name, spec)
     resolved = cache_formats(scenario.model_copy(update={"kv_dtype": name}), spec)
     return Formats(resolved, model, packed, scenario.state_dtype != "auto")
 
@@ -76,14 +78,20 @@ def _resolved(asked: str, spec: ModelSpec, capability: tuple[int, int]) -> str:
     return asked
 
 
-def _packed(asked: str, spec: ModelSpec, rules: Rules) -> bool:
-    """DeepSeek-V4 always, sparse latent attention where `fp8` is asked for by that name."""
+def _packed(asked: str, spec: ModelSpec, rules: Rules, capability: tuple[int, int]) -> bool:
+    """DeepSeek-V4 always; sparse latent attention by the backend of the card (platforms/cuda.py, mla_attention.py):
+    FlashMLA where `fp8` is asked for by that name, FlashInfer's of SM120 always, FlashInfer's of SM100 never.
+    """
     mixers = list(mixers_of(spec))
     if any(isinstance(mixer, CompressedAttention) for mixer in mixers):
         return True
     if not any(isinstance(mixer, LatentAttention) and mixer.indexer for mixer in mixers):
         return False
-    return asked in ("fp8", *LATENT_FORMATS) or (asked == "auto" and rules.sparse_packed)
+    if asked in LATENT_FORMATS or (asked == "auto" and rules.sparse_packed):
+        return True
+    if capability[0] == 12 and rules.sparse_on_sm120:
+        return asked in ("auto", "fp8", "fp8_e4m3")
+    return asked == "fp8" and not (capability[0] == 10 and rules.sparse_on_sm100)
 
 
 def _check_latent(name: str, spec: ModelSpec) -> None:
@@ -91,6 +99,12 @@ def _check_latent(name: str, spec: ModelSpec) -> None:
         return
     if not any(isinstance(mixer, LatentAttention | CompressedAttention) for mixer in mixers_of(spec)):
         raise ScenarioError("kv_dtype", f"{name} is made for latent attention, which this model does not have.")
+
+
+def _check_heads(name: str, spec: ModelSpec) -> None:
+    """Triton alone runs formats with a scale for each head (v1/attention/backends/triton_attn.py)."""
+    if name in PER_HEAD and any(mixer.head_dim < NARROWEST for mixer in plain_attention(spec)):
+        raise ScenarioError("kv_dtype", f"{name} needs heads of at least {NARROWEST} elements.")
 
 
 def mixers_of(spec: ModelSpec) -> Iterator[Mixer]:

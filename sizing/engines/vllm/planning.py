@@ -8,6 +8,7 @@ from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.vllm import budget
 from sizing.engines.vllm.encoder import batch_of
 from sizing.engines.vllm.loaded import loaded_spec
+from sizing.engines.vllm.platforms import platform_notes
 from sizing.engines.vllm.pool import PoolCache
 from sizing.engines.vllm.printed import Pool, lines_of, printed_of
 from sizing.engines.vllm.resolving import Resolved, resolved_of
@@ -17,6 +18,9 @@ from sizing.report import Grades, Log
 from sizing.scenario import Scenario
 
 NULL_BLOCKS = 1
+ALL_ASSUMED = Grades(
+    weights="assumed", kv="assumed", state="assumed", activation="assumed", graphs="assumed", runtime="assumed"
+)
 
 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
@@ -25,6 +29,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     memory = budget.memory_of(resolved.scenario, accelerator)
     terms = budget.stage_terms(resolved.scenario, spec, resolved.rules, accelerator)
     ranks = _ranks(resolved, terms, memory)
+    foreign = platform_notes(accelerator)
     given = scenario.available_kv_bytes is not None
     longest = resolved.scenario.max_model_len or 1
     printed, lines = _printed(resolved, ranks, longest)
@@ -38,14 +43,17 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         budget=memory.budget,
         printed=printed,
         log=Log(model_loading_bytes=terms[0].loaded, lines=(batch.line, *lines) if batch and lines else lines),
-        grades=_grades(resolved, spec),
-        notes=(*resolved.notes, *(() if given else memory.notes), *_start_notes(ranks, longest)),
+        grades=_grades(resolved, spec, foreign),
+        notes=(*resolved.notes, *foreign, *(() if given else memory.notes), *_start_notes(ranks, longest)),
         error_bytes=0 if given else budget.error_bytes(memory, accelerator),
     )
 
 
-def _grades(resolved: Resolved, spec: ModelSpec) -> Grades:
+def _grades(resolved: Resolved, spec: ModelSpec, foreign: tuple[str, ...]) -> Grades:
+    """Nothing is sure where the kernels are others than those that the rules are of."""
     grades = replace(grades_of(spec, activation=budget.GRADE, graphs=budget.GRADE), runtime=budget.GRADE)
+    if foreign:
+        return ALL_ASSUMED
     return grades if resolved.exact else replace(grades, kv="assumed", state="assumed")
 
 

@@ -27,6 +27,7 @@ class Rules:
     `checkpoints`: one more state block for Mamba 2 and FlashInfer's GDN kernel, which aligns blocks to 64.
     `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
+    `sparse_on_sm100`, `sparse_on_sm120`: FlashInfer's kernels run sparse latent attention there.
     `large_is_by_name`: H100 and H200 alone have large batches. `spares_a100`: an A100 has the small cards' defaults.
     `largest_batches`: cards of 160 GiB have batches of 16,384 tokens.
     `triton_mxfp4`: gpt-oss runs with the Triton kernels that vLLM brings along, on SM90; `keeps_scales`: beside their
@@ -49,6 +50,8 @@ class Rules:
     checkpoints: bool
     near_equal: int
     sparse_packed: bool
+    sparse_on_sm100: bool
+    sparse_on_sm120: bool
     large_is_by_name: bool
     spares_a100: bool
     largest_batches: bool
@@ -85,6 +88,8 @@ def rules_of(version: Version) -> Rules:
         checkpoints=since("0.29.0"),  # v1/kv_cache_interface.py: num_prefill_checkpoint_blocks
         near_equal=30 if since("0.18.0") else 25 if since("0.12.0") else 20,  # v1/core/kv_cache_utils.py
         sparse_packed=since("0.11.0rc0") and not since("0.11.1"),  # models/config.py: DeepseekV32ForCausalLM
+        sparse_on_sm100=since("0.17.0"),  # platforms/cuda.py, as the next
+        sparse_on_sm120=since("0.24.0"),
         large_is_by_name=not since("0.8.4"),  # engine/arg_utils.py, as the next two
         spares_a100=since("0.9.0"),
         largest_batches=since("0.28.0"),

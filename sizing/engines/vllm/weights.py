@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
-from sizing.engines.vllm.after_load import absorbed_copies, repacked
+from sizing.engines.vllm.after_load import absorbed_copies, joined_gguf, repacked
 from sizing.engines.vllm.allocator import rounding_bytes
 from sizing.engines.vllm.buffers import buffer_bytes
 from sizing.engines.vllm.held import GEMMA4, NO_PADDING, SPARSE_LATENT, held_spec
@@ -91,6 +91,7 @@ def _stage_weights(scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | 
     ranks = ranks_of(placement, whole, VOCAB_MULTIPLE)
     inventoried = inventory(held, scenario.weights)
     freed = repacked(inventoried, ranks, sizes)
+    joined = joined_gguf(inventoried, ranks, sizes)
     rounding = rounding_bytes(inventoried, ranks, sizes)
     return [
         StageWeights(
@@ -98,7 +99,7 @@ def _stage_weights(scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | 
             encoder=sum(stage.get(kind, 0) for kind in TOWERS),
             prediction=stage.get(TensorClass.PREDICTION, 0),
             buffers=0,
-            after_load=copies[number] + laid_out[number] + freed[number],
+            after_load=copies[number] + laid_out[number] + freed[number] + joined[number],
             rounding=rounding[number],
         )
         for number, stage in enumerate(stages)

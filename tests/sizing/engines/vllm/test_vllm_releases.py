@@ -173,3 +173,62 @@ def test_catalog_model_on_an_old_release() -> None:
     """v142: Qwen3-Embedding-8B on 0.22.0, 18.41 GiB, 134,080 tokens, 16.37 × 8,192."""
     low, high = within(find_entry("Qwen/Qwen3-Embedding-8B").spec, "0.22.0", 18.41, max_model_len=8192)
     assert low <= 134_080 <= high
+
+
+def test_sparse_latents_by_release_and_card() -> None:
+    """models/config.py of 0.11.0 packs `auto` too; FlashInfer's kernels keep plain fp8 on SM100 and pack on SM120."""
+    cards = {name: get_accelerator(name) for name in ("b200-sxm", "rtx-pro-6000-workstation")}
+    rows = {
+        (None, "0.11.0", "auto"): 656 + 132,
+        (None, "0.11.2", "auto"): 1152 + 132,
+        (None, "0.7.3", "auto"): 1152 + 132,
+        ("b200-sxm", "0.16.0", "fp8"): 656 + 132,
+        ("b200-sxm", "0.17.0", "fp8"): 576 + 132,
+        ("rtx-pro-6000-workstation", "0.23.0", "auto"): 1152 + 132,
+        ("rtx-pro-6000-workstation", "0.24.0", "auto"): 656 + 132,
+    }
+    for (card, release, kv_dtype), row in rows.items():
+        accelerator = cards[card] if card else None
+        found = m.plan(
+            m.DEEPSEEK_V32, accelerator, engine_version=release, kv_dtype=kv_dtype, max_model_len=131_072
+        ).needed_kv_bytes
+        assert found == 61 * row * 131_072, (card, release)
+
+
+def test_what_changed_when() -> None:
+    """The last release without and the first with: vllm's config, envs.py, arg_utils.py and kv_cache_interface.py."""
+    for name, before, after in (
+        ("chunks_bounded", "0.13.0", "0.14.0"),
+        ("caches_states", "0.27.1", "0.28.0"),
+        ("checkpoints", "0.28.0", "0.29.0"),
+        ("pools_states", "0.10.1.1", "0.10.2"),
+        ("profiles_graphs", "0.19.1", "0.20.0"),
+        ("joins_lines", "0.27.1", "0.28.0"),
+        ("largest_batches", "0.27.1", "0.28.0"),
+        ("spares_a100", "0.8.5.post1", "0.9.0"),
+    ):
+        found = [getattr(rules_of(release_of(text)[1]), name) for text in (before, after)]
+        assert found == [False, True], name
+    assert [rules_of(release_of(text)[1]).fraction for text in ("0.19.1", "0.20.0")] == [0.90, 0.92]
+    assert [rules_of(release_of(text)[1]).near_equal for text in ("0.11.2", "0.12.0", "0.17.1", "0.18.0")] == [
+        20,
+        25,
+        25,
+        30,
+    ]
+
+
+def test_batches_by_card_and_release() -> None:
+    """engine/arg_utils.py: by name in 0.8.3, by memory in 0.8.5, but for an A100 since 0.9.0; 160 GiB since 0.28.0."""
+    for card, release, tokens in (
+        ("a100-sxm4-80gb", "0.8.3", 2048),
+        ("a100-sxm4-80gb", "0.8.5.post1", 8192),
+        ("a100-sxm4-80gb", "0.9.0", 2048),
+        ("h200-sxm-141gb", "0.8.3", 8192),
+        ("b200-sxm", "0.27.1", 8192),
+        ("b200-sxm", "0.28.0", 16_384),
+    ):
+        found = m.plan(
+            m.LLAMA_8B, get_accelerator(card), engine_version=release, max_num_batched_tokens=None, max_model_len=8192
+        ).scenario
+        assert found.max_num_batched_tokens == tokens, (card, release)

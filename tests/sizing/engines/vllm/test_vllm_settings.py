@@ -182,3 +182,27 @@ def test_ranks_of_adapters_are_those_listed() -> None:
     with pytest.raises(ScenarioError) as refused:
         m.plan(m.LLAMA_8B, None, lora={"max_loras": 1, "rank": 24})
     assert refused.value.field == "lora"
+
+
+def test_formats_with_a_scale_for_each_head_need_heads_of_32() -> None:
+    """supports_head_size of v1/attention/backends/triton_attn.py."""
+    narrow = m.spec_of((2, m.heads(8, 16, query_heads=64)))
+    with pytest.raises(ScenarioError, match="at least 32 elements") as refused:
+        m.plan(narrow, kv_dtype="int4_per_token_head")
+    assert refused.value.field == "kv_dtype"
+
+
+@pytest.mark.parametrize(
+    ("card", "words"),
+    [
+        ("gaudi3", "vllm-gaudi"),
+        ("tpu-v6e", "tpu-inference"),
+        ("apple-m4-pro", "vllm-metal"),
+        ("max-1550", "of its own"),
+    ],
+)
+def test_other_platforms_are_told_and_nothing_is_sure_there(card: str, words: str) -> None:
+    planned = m.plan(m.LLAMA_8B, get_accelerator(card))
+    assert any(words in note and "by its rules for CUDA" in note for note in planned.notes)
+    assert {planned.grades.weights, planned.grades.kv, planned.grades.runtime} == {"assumed"}
+    assert m.plan(m.LLAMA_8B, H100_CARD).grades.kv == "exact"

@@ -65,10 +65,51 @@ def test_what_loading_adds(model: str, settings: dict[str, Any], expected: int) 
     assert held(model, **settings)[0].after_load == expected
 
 
-def test_marlin_pads_more_than_triton() -> None:
-    """gpt-oss-120b took 65.97 GiB where Marlin ran it (log v035)."""
-    (stage,) = held("openai/gpt-oss-120b", (8, 0))
-    assert (stage.loaded + stage.rounding) / 2**30 == pytest.approx(65.9651, rel=1e-3)
+@pytest.mark.parametrize(
+    ("model", "capability", "release", "printed"),
+    [
+        ("openai/gpt-oss-120b", (9, 0), "0.10.1", 65.9651),  # v035: Marlin, for Triton's kernels did not come along
+        ("openai/gpt-oss-120b", (9, 0), "0.14.1", 64.38),  # v049, v317: Triton, beside the scales that it was given
+        ("openai/gpt-oss-20b", (9, 0), "0.14.1", 13.47),  # llm-d-planner, docs/empirical-vllm-memory-results.md
+        ("openai/gpt-oss-20b", (8, 0), "0.19.0", 13.72),  # v041
+    ],
+)
+def test_gpt_oss_by_kernel(model: str, capability: tuple[int, int], release: str, printed: float) -> None:
+    (stage,) = held(model, capability, engine_version=release)
+    assert (stage.loaded + stage.rounding) / 2**30 == pytest.approx(printed, rel=1e-3)
+
+
+@pytest.mark.parametrize(("release", "intermediate"), [("0.26.0", 3072), ("0.27.0", 2944)])
+def test_gpt_oss_on_sm100(release: str, intermediate: int) -> None:
+    """mxfp4_round_up_hidden_size_and_intermediate_size: 2,880 to 3,072 and, by release, to 256 or 128."""
+    (stage,) = held("openai/gpt-oss-120b", (10, 0), engine_version=release)
+    (plain,) = held("openai/gpt-oss-120b", (9, 0))
+    experts = 36 * 128 * 17 // 32 * 3
+    biases = 36 * 128 * 2
+    wider = (2 * intermediate + 3072 - 3 * 2880) * biases
+    assert stage.parameters - plain.parameters == experts * (intermediate * 3072 - 2880 * 2880) + wider
+    assert stage.after_load == (2 * intermediate + 3072) * biases
+
+
+@pytest.mark.parametrize(("precision", "printed"), [("fp8", 8.1426), ("gptq-int4", 5.1811), ("bf16", 14.2488)])
+def test_precisions_of_one_model(precision: str, printed: float) -> None:
+    """v305 to v307: Qwen2.5-7B on an L40S, 0.8.5.post1; Marlin drops GPTQ's zero points and order of columns."""
+    (stage,) = held("Qwen/Qwen2.5-7B-Instruct", (8, 9), weights=precision)
+    assert (stage.loaded + stage.rounding) / 2**30 == pytest.approx(printed, rel=2e-3)
+
+
+def test_metas_fp8_leaves_attention_and_the_ends() -> None:
+    """v316 printed 57.7520 GiB a rank when the checkpoint had 16 KV heads; of 8 more, 126 layers hold 8.456 GB."""
+    (stage,) = held("meta-llama/Llama-3.1-405B-Instruct-FP8", tensor_parallel=8)
+    more = 126 * 2 * 8 * 128 * 16384 * 2 // 8
+    assert (stage.loaded + stage.rounding + more) / 2**30 == pytest.approx(57.7520, rel=1e-4)
+
+
+def test_joined_projections_of_a_gguf_file() -> None:
+    """Q4_K_M has q6_k values in 18 of Qwen3-8B's 36 layers: 5,120 rows of 2,304 bytes become ones of 3,360. Norms go
+    from 32 bits to 16."""
+    (stage,) = held("Qwen/Qwen3-8B", weights="q4_k_m")
+    assert stage.after_load == 18 * 5120 * (3360 - 2304) - 36 * (2 * 4096 + 2 * 128) * 2
 
 
 def test_both_ends_on_every_stage() -> None:
