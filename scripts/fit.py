@@ -101,9 +101,14 @@ class Case:
         return min(self.requested - each.total for each in self.terms(constants))
 
     def unexplained(self, constants: VllmConstants) -> float:
-        """What the log leaves beside its weights (ours where it prints none) and the terms that `constants` give."""
-        weights = self.printed("weights") or self.weights()
-        own = max(each.total - each.loaded for each in self.terms(constants))
+        """What the log leaves beside its weights (ours where it prints none) and the terms that `constants` give.
+
+        Of the CUDA graphs the log's own estimate, where it prints one that counts.
+        """
+        weights, estimate = self.printed("weights") or self.weights(), self.printed("graphs_estimate")
+        terms = max(self.terms(constants), key=lambda each: each.total - each.loaded)
+        graphs = terms.graphs if estimate is None or not terms.graphs else estimate
+        own = terms.activation + terms.runtime + graphs
         return self.requested - weights - (self.printed("available_kv") or 0) - own
 
 
@@ -132,14 +137,14 @@ NOTHING = replace(VLLM, runtime=0, linked=0, unified=0, graph=0)
 # Where each term stands alone beside those that come before it
 TERMS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
     ("linked", lambda case: case.ranks > 1 and case.linked and not case.encodes and not case.unified),
-    ("unified", lambda case: case.unified),
 )
 
 
 def fit(cases: Iterable[Case]) -> VllmConstants:
     """What logs print by itself, then each term from the logs in which it stands alone; as it is where there are none.
 
-    `cases` may hold logs that are not complete; only what they print by itself is taken from them.
+    `cases` may hold logs that are not complete; only what they print by itself is taken from them. On memory that is
+    shared with the host the runs differ more than the models (v011 and v012 are one start), so there each log counts.
     """
     every = [case for case in cases if not case.resolved.rules.v0]
     single = [case for case in every if case.ranks == 1 and not case.unified]
@@ -150,9 +155,10 @@ def fit(cases: Iterable[Case]) -> VllmConstants:
     )
     known = [case for case in every if complete(case) and case.printed("weights") and case.states_release]
     for name, alone in TERMS:
-        left = ((case, case.unexplained(fitted)) for case in known if alone(case))
+        left = [(case, case.unexplained(fitted)) for case in known if alone(case)]
         fitted = replace(fitted, **{name: _median(left, getattr(VLLM, name))})
-    return fitted
+    shared = [case.unexplained(fitted) for case in known if case.unified]
+    return replace(fitted, unified=round(median(shared)) if shared else VLLM.unified)
 
 
 def _median(left: Iterable[tuple[Case, float | None]], otherwise: int) -> int:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from sizing.versions import Version, at_least
 
-Second = Literal["none", "qwen3", "listed", "dense", "all"]
+Second = Literal["none", "qwen3", "three", "listed", "dense", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +38,19 @@ def profile_rules_of(version: Version) -> ProfileRules:
         keeps_workspace=since("0.14.0"),  # layers/fused_moe/unquantized_fused_moe_method.py of 0.13.0 and 0.14.1
         latent_context=since("0.11.0"),  # v1/attention/backends/mla/common.py of 0.10.0 and 0.11.0
         indexer_scores=since("0.19.0"),  # VLLM_SPARSE_INDEXER_MAX_LOGITS_MB in envs.py of 0.18.0 and 0.19.0
-        second_runner=_second_runner(since("0.22.0"), since("0.24.0"), since("0.25.0"), since("0.29.0")),
-        counts_kept=since("0.28.0"),  # utils/mem_utils.py of 0.26.0 and 0.28.0
+        second_runner=_second_runner(version),
+        counts_kept=since("0.27.0"),  # utils/mem_utils.py of 0.26.0 and 0.27.1
         warms_sampler=since("0.33.0"),  # v1/worker/gpu/model_runner.py of 0.32.0 and 0.33.0
     )
 
 
-def _second_runner(qwen3: bool, listed: bool, dense: bool, every: bool) -> Second:
-    """use_v2_model_runner in config/vllm.py of 0.21.0, 0.22.1, 0.24.0, 0.25.1, 0.28.0 and 0.29.0."""
-    if every:
-        return "all"
-    return "dense" if dense else "listed" if listed else "qwen3" if qwen3 else "none"
+def _second_runner(version: Version) -> Second:
+    """use_v2_model_runner in config/vllm.py of 0.21.0, 0.22.1, 0.23.0, 0.24.0, 0.25.1, 0.28.0 and 0.29.0."""
+    steps: tuple[tuple[str, Second], ...] = (
+        ("0.29.0", "all"),
+        ("0.25.0", "dense"),
+        ("0.24.0", "listed"),
+        ("0.23.0", "three"),
+        ("0.22.0", "qwen3"),
+    )
+    return next((models for release, models in steps if at_least(version, release)), "none")

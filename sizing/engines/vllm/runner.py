@@ -7,7 +7,8 @@ from sizing.scenario import Scenario
 
 QWEN3 = frozenset({"qwen3"})
 MIXTURES = frozenset({"deepseek", "deepseek_v2", "granitemoe", "qwen2_moe"})
-LISTED = QWEN3 | MIXTURES | {"llama", "mistral"}
+THREE = QWEN3 | {"llama", "mistral"}
+LISTED = THREE | MIXTURES
 WITHOUT_RUNNER = ("ngram", "suffix", "medusa")  # methods of drafting that the second runner does not have
 
 
@@ -24,8 +25,9 @@ def uses_second_runner(scenario: Scenario, spec: ModelSpec, rules: ProfileRules)
             return not recurrent and (spec.model_type in MIXTURES or not _is_mixture(spec))
         case "listed":
             return spec.model_type in LISTED
-        case "qwen3":
-            return spec.model_type in QWEN3 and not _is_quantized(scenario, spec)
+        case "three" | "qwen3":
+            known = THREE if rules.second_runner == "three" else QWEN3
+            return spec.model_type in known and not _is_quantized(scenario, spec)
         case _:
             return False
 

@@ -115,7 +115,7 @@ def test_only_the_last_stage_samples() -> None:
         ("Qwen/Qwen3-8B", "0.21.0", False),
         ("Qwen/Qwen3-8B", "0.22.0", True),  # v213: model_runner.py, not gpu_model_runner.py
         ("meta-llama/Llama-3.1-8B-Instruct", "0.22.0", False),
-        ("meta-llama/Llama-3.1-8B-Instruct", "0.24.0", True),
+        ("meta-llama/Llama-3.1-8B-Instruct", "0.23.0", True),
         ("Qwen/Qwen2.5-7B-Instruct", "0.24.0", False),
         ("Qwen/Qwen2.5-7B-Instruct", "0.25.1", True),  # v120
         ("Qwen/Qwen3-30B-A3B", "0.25.1", False),
@@ -131,7 +131,7 @@ def test_models_of_the_second_runner(model: str, release: str, second: bool) -> 
 def test_quantized_qwen3_kept_the_first_runner() -> None:
     scenario = make_scenario({"model": "Qwen/Qwen3-8B", "engine": "vllm", "weights": "fp8"})
     spec = find_entry("Qwen/Qwen3-8B").spec
-    assert not uses_second_runner(scenario, spec, rules("0.22.0"))
+    assert not uses_second_runner(scenario, spec, rules("0.23.0"))
     assert uses_second_runner(scenario, spec, rules("0.24.0"))
 
 
@@ -191,3 +191,9 @@ def test_the_old_engine_prefills_long_prompts_in_chunks() -> None:
     for longest, tokens in ((256, 2048), (32_768, 32_768), (131_072, 2048)):
         found = settled("Qwen/Qwen3-8B", engine_version="0.7.3", max_model_len=longest)
         assert found.max_num_batched_tokens == tokens
+
+
+def test_counts_for_penalties_are_charged_from_0_27_on() -> None:
+    """v301 (0.27.1, L4): 0.15 GiB more than the peak of 0.26: 256 × 152,064 × 4.125 bytes."""
+    few, many = (peaks("Qwen/Qwen2.5-7B-Instruct", release, max_num_seqs=256)[0] for release in ("0.26.0", "0.27.1"))
+    assert (many - few) * GIB == pytest.approx(256 * 152_064 * 4.125)
