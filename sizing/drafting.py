@@ -4,9 +4,9 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, Literal
 
-from model_catalog.blocks.prediction import DSPARK, TOWER, UNCOUNTED
+from model_catalog.blocks.prediction import DSPARK, EMBEDDING, HEAD, TOWER, UNCOUNTED
 from model_catalog.importers.draft_heads import eagle3_head, eagle_head
-from model_catalog.spec import DraftKind, Layer, LayerRun, ModelSpec, run_length
+from model_catalog.spec import DraftKind, Layer, LayerRun, ModelSpec, Tower, run_length
 from model_catalog.tensors import Tensor, TensorClass
 from sizing.scenario import Scenario, ScenarioError
 
@@ -44,6 +44,25 @@ def prediction_layers(spec: ModelSpec) -> int:
 def dspark_stages(spec: ModelSpec) -> int:
     """DSpark's stages in the model's own checkpoint."""
     return max((tower.layers for tower in spec.towers if tower.name == DSPARK), default=0)
+
+
+def sharing_ends(spec: ModelSpec) -> ModelSpec:
+    """The model as engines hold it that run its prediction layers on its own embedding and output head.
+
+    Checkpoints of DeepSeek-V3 have a copy of both for each such layer. The same object for the same model.
+    """
+    towers = tuple(without_ends(tower) for tower in spec.towers)
+    if all(tower is before for tower, before in zip(towers, spec.towers, strict=True)):
+        return spec
+    return _kept(("ends", id(spec)), spec, spec, lambda: replace(spec, towers=towers))
+
+
+def without_ends(tower: Tower) -> Tower:
+    """Of prediction layers; any other tower as it is."""
+    if tower.name != TOWER:
+        return tower
+    kept = tuple(tensor for tensor in tower.tensors if tensor.name not in (EMBEDDING, HEAD))
+    return tower if len(kept) == len(tower.tensors) else replace(tower, tensors=kept)
 
 
 def check_is_model(spec: ModelSpec) -> None:

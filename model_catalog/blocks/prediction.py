@@ -9,6 +9,7 @@ from model_catalog.tensors import Tensor, TensorClass
 
 TOWER = "multi-token prediction"
 DSPARK = "DSpark"  # stages that draft a block at once, in place of prediction layers
+EMBEDDING, HEAD = "embed_tokens.weight", "shared_head.head.weight"  # copies of the model's own ends
 UNCOUNTED = "The multi-token prediction layers are not counted."
 
 
@@ -26,8 +27,8 @@ def deepseek_prediction(
     `own_embedding`, `own_head`: whether the checkpoint has copies of these ends for each layer.
     """
     kind = TensorClass.PREDICTION
-    embedding = Tensor("embed_tokens.weight", kind, (vocab, hidden))
-    head = Tensor("shared_head.head.weight", kind, (vocab, hidden))
+    embedding = Tensor(EMBEDDING, kind, (vocab, hidden))
+    head = Tensor(HEAD, kind, (vocab, hidden))
     parts = (
         *layer,
         *norm("enorm", hidden),

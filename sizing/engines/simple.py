@@ -14,7 +14,7 @@ from sizing.grading import grades_of
 from sizing.memory import Memory, memory_of
 from sizing.placement import check_placement
 from sizing.resolve import notes_on, resolve
-from sizing.scenario import Scenario
+from sizing.scenario import Scenario, ScenarioError
 from sizing.weights.ranks import EVERYTHING, WITHOUT_PREDICTION, rank_bytes
 
 
@@ -60,6 +60,8 @@ class SimpleRules:
 
 def plan_simple(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: SimpleRules) -> EnginePlan:
     """Raises ScenarioError or PlacementError, each naming the field at fault."""
+    if scenario.speculative:
+        raise ScenarioError("speculative", f"Drafts are not counted for {rules.name}; choose an engine that serves.")
     check_placement(spec, scenario.placement)
     formats = rules.formats(scenario, spec)
     resolved = resolve(scenario, spec, formats, version=rules.version, fraction=rules.fraction)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
+from sizing.drafting import sharing_ends
 from sizing.engines import calibration
 from sizing.engines.lora import lora_bytes
 from sizing.engines.sglang.drafts import Drafting, draft_weights
@@ -61,7 +62,7 @@ def weights_of(scenario: Scenario, spec: ModelSpec, drafting: Drafting) -> list[
     """
     place = scenario.placement
     replica = place if place.dp_attention else replace(place, data_parallel=1)
-    stages = rank_bytes(spec, scenario.weights, replica, vocab_multiple=VOCABULARY_MULTIPLE)
+    stages = rank_bytes(sharing_ends(spec), scenario.weights, replica, vocab_multiple=VOCABULARY_MULTIPLE)
     adapters = lora_bytes(scenario, spec, adapted(spec), place.ranks_per_replica)
     drafts = [stage.get(TensorClass.PREDICTION, 0) if drafting.own else 0 for stage in stages]
     if drafting.draft:

@@ -7,6 +7,7 @@ from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.activations import widest_layer
 from sizing.capacity import greatest_with_room
+from sizing.drafting import sharing_ends
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.tensorrt_llm.drafts import Drafting, draft_bytes
 from sizing.engines.tensorrt_llm.pools import StageCache
@@ -66,7 +67,8 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
 def _held(scenario: Scenario, spec: ModelSpec, drafting: Drafting) -> list[Held]:
     """One rank of each stage. Replicas are whole copies, but those of attention data parallelism share one."""
     place = scenario.placement
-    stages = rank_bytes(spec, scenario.weights, place if place.dp_attention else replace(place, data_parallel=1))
+    replica = place if place.dp_attention else replace(place, data_parallel=1)
+    stages = rank_bytes(sharing_ends(spec), scenario.weights, replica)
     predictions = [stage.get(TensorClass.PREDICTION, 0) for stage in stages]
     activation = widest_layer(spec, scenario.max_num_batched_tokens or 1, scenario.tensor_parallel)
     return [

@@ -61,7 +61,7 @@ def stage_terms(
     drafting = drafting_of(scenario, spec, rules)
     spec, capability = loaded_spec(scenario, spec, rules), capability_of(accelerator)
     stages = stage_weights(scenario, spec, capability)
-    drafts = draft_bytes(scenario, spec, drafting, [held.prediction for held in stages])
+    drafts = draft_bytes(scenario, spec, rules, drafting, [held.prediction for held in stages])
     peaks = activation_bytes(scenario, spec, rules.profile, capability)
     encoder = encoder_run(scenario, spec, rules.encoder, constants.encoder)
     graphs = constants.graph * graphs_estimated(scenario, spec, rules, capability)

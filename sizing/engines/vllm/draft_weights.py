@@ -1,11 +1,16 @@
 """Weights of what drafts, on each pipeline stage: the last one holds it (v1/worker/gpu_model_runner.py)."""
 
 from dataclasses import replace
+from math import ceil
 
+from model_catalog.blocks.prediction import HEAD
 from model_catalog.spec import Attention, ModelSpec
+from model_catalog.tensors import TensorClass
+from sizing.drafting import JOINING
 from sizing.engines.vllm.buffers import rope_bytes
 from sizing.engines.vllm.drafts import Drafting
-from sizing.engines.vllm.weights import stage_weights
+from sizing.engines.vllm.rules import Rules
+from sizing.engines.vllm.weights import VOCAB_MULTIPLE, stage_weights
 from sizing.placement import heads_per_rank
 from sizing.scenario import Scenario
 from sizing.weights.precisions import AUTO
@@ -16,13 +21,34 @@ BLOCK_HEADS = ("dflash", "dspark")
 NO_CARD = (0, 0)  # a draft's weights do not depend on the card
 
 
-def draft_bytes(scenario: Scenario, spec: ModelSpec, drafting: Drafting, predictions: list[int]) -> list[int]:
+def draft_bytes(
+    scenario: Scenario, spec: ModelSpec, rules: Rules, drafting: Drafting, predictions: list[int]
+) -> list[int]:
     """One rank of each stage. `predictions`: bytes of the model's own prediction layers there."""
     if drafting.own_layers:
-        return predictions
+        return [*predictions[:-1], predictions[-1] + _own_ends(scenario, spec, rules)]
     if drafting.draft is None:
         return [0] * len(predictions)
     return [*[0] * (len(predictions) - 1), _separate(scenario, spec, drafting.draft)]
+
+
+def _own_ends(scenario: Scenario, spec: ModelSpec, rules: Rules) -> int:
+    """Ends that prediction layers do not share with the model (v1/spec_decode/llm_base_proposer.py).
+
+    The embedding where the model's own is on another stage, and before heads were shared the copy of each layer.
+    """
+    copies = sum(tensor.count for tower in spec.towers for tensor in tower.tensors if tensor.name == HEAD)
+    heads = 0 if rules.shares_heads else copies
+    return (heads + _embeddings(scenario)) * vocabulary_bytes(spec, scenario.tensor_parallel)
+
+
+def _embeddings(scenario: Scenario) -> int:
+    return int(scenario.pipeline_parallel > 1)
+
+
+def vocabulary_bytes(spec: ModelSpec, ranks: int) -> int:
+    """One rank's rows of an embedding or output head in 16 bits."""
+    return HALF * spec.hidden_size * ceil(ceil(spec.vocab_size / VOCAB_MULTIPLE) * VOCAB_MULTIPLE / ranks)
 
 
 def _separate(scenario: Scenario, spec: ModelSpec, draft: ModelSpec) -> int:
@@ -32,7 +58,9 @@ def _separate(scenario: Scenario, spec: ModelSpec, draft: ModelSpec) -> int:
     (held,) = stage_weights(alone, draft, NO_CARD)
     own_ropes = replace(draft, ropes=tuple(rope for rope in draft.ropes if rope not in spec.ropes))
     shared_tables = rope_bytes(draft) - rope_bytes(own_ropes)
-    return held.loaded + held.rounding - shared_tables + fused_bytes(draft, ranks)
+    apart = draft.draft_kind in JOINING and not any(t.kind is TensorClass.EMBEDDING for t in draft.tensors)
+    ends = _embeddings(scenario) * vocabulary_bytes(draft, ranks) if apart else 0
+    return held.loaded + held.rounding - shared_tables + fused_bytes(draft, ranks) + ends
 
 
 def _format(scenario: Scenario) -> str:

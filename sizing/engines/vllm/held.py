@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from model_catalog.spec import Layer, LayerRun, ModelSpec, Tower
 from model_catalog.tensors import Shard, Tensor, TensorClass
+from sizing.drafting import without_ends
 
 MOST_KEPT = 256
 GEMMA3N = frozenset({"gemma3n", "gemma3n_text"})
@@ -155,8 +156,11 @@ def _second_embedding(spec: ModelSpec) -> Iterator[Tensor]:
 
 
 def _tower(tower: Tower, model_type: str, rows: list[Difference]) -> Tower:
-    """Phi-3-vision takes the features of the last layer but one and does not load the last."""
-    tensors = tuple(_changed(tower.tensors, rows))
+    """Phi-3-vision takes the features of the last layer but one and does not load the last.
+
+    Prediction layers share the model's ends; draft_weights adds those that some releases do not share.
+    """
+    tensors = tuple(_changed(without_ends(tower).tensors, rows))
     if model_type == "phi3_v" and tower.layers:
         tensors = tuple(replace(t, count=t.count - 1) if t.count == tower.layers else t for t in tensors)
     return replace(tower, tensors=tensors)

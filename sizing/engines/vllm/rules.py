@@ -34,6 +34,7 @@ class Rules:
     swizzled copy. `wide_trtllm`: TensorRT-LLM's kernels pad its intermediate axis to 256, later to 128.
     `fraction`: default gpu_memory_utilization. `plain_gib`: sizes are printed without trailing zeros (40.0 GiB).
     `skips_towers`: encoders of inputs that are limited to none are not loaded, by `skips_all_towers` of every class.
+    `shares_heads`: prediction layers use the model's own output head instead of copies.
     `text_only_flag`: --language-model-only allows no media of any kind.
     `long_mrope`: Qwen's rotary tables for images are four times as long, of every model that has them.
     `joins_lines`: tokens and concurrency are printed in one line.
@@ -66,6 +67,7 @@ class Rules:
     skips_all_towers: bool
     long_mrope: bool
     text_only_flag: bool
+    shares_heads: bool
     profile: ProfileRules
     encoder: EncoderRules
 
@@ -98,6 +100,7 @@ def rules_of(version: Version) -> Rules:
         wide_trtllm=not since("0.27.0"),
         skips_towers=since("0.10.1"),  # vllm-project/vllm pull 22299
         skips_all_towers=since("0.15.0"),  # model_executor/models/interfaces.py: _mark_tower_model
+        shares_heads=since("0.16.0"),  # v1/spec_decode/eagle.py; 0.14.1 has it not, 0.15 was not looked at
         text_only_flag=since("0.17.0"),  # config/multimodal.py
         long_mrope=not since("0.32.0"),  # model_executor/layers/rotary_embedding/mrope.py: positions_factor
         profiles_graphs=since("0.20.0"),  # envs.py: VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS

@@ -17,6 +17,7 @@ from sizing.scenario import ScenarioError, make_scenario
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 HEAD = "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"
 SMALL = "meta-llama/Llama-3.2-1B-Instruct"
+DEEPSEEK = "deepseek-ai/DeepSeek-V3"
 GIB = 2**30
 
 
@@ -220,3 +221,23 @@ def test_a_report_counts_the_draft() -> None:
     without = answer(values)
     assert report["per_gpu"]["draft_bytes"] > 800_000_000
     assert report["capacity"]["kv_tokens"] < without["capacity"]["kv_tokens"] * 32 / 33
+
+
+@pytest.mark.parametrize(
+    ("settings", "heads", "embeddings"),
+    [({}, 0, 0), ({"pipeline_parallel": 2}, 0, 1), ({"engine_version": "0.12.0"}, 1, 0)],
+)
+def test_prediction_layers_use_the_ends_of_their_model(settings: dict[str, Any], heads: int, embeddings: int) -> None:
+    """DeepSeek-V3's module: 11.5 billion parameters of its own, 0.9 of an embedding and 0.9 of an output head.
+
+    Source: README_WEIGHTS.md of the checkpoint.
+    """
+    with_ends = drafts(plan(DEEPSEEK, "mtp", tensor_parallel=8, **settings))[-1]
+    without = drafts(plan(DEEPSEEK, "mtp", tensor_parallel=8))[-1]
+    assert with_ends - without == (heads + embeddings) * 2 * 7168 * 129_280 // 8
+
+
+def test_a_prediction_module_has_its_published_size() -> None:
+    """In FP8 on one rank, but for scales (1 in 16,384 in 32 bits) and what stays in 16 bits, eh_proj most of all."""
+    held = drafts(plan(DEEPSEEK, "mtp"))[0]
+    assert 11.4e9 < held - 2 * 7168 * 7168 < 11.65e9
