@@ -10,10 +10,10 @@ from components.start_sglang import start_sglang
 from components.start_tensorrt_llm import start_tensorrt_llm
 from sizing.engines.llama_cpp.drafts import method_of
 from sizing.engines.plan import EnginePlan
-from sizing.engines.vllm.loaded import TEXT_ONLY
 from sizing.engines.vllm.rules import release_of, rules_of
 from sizing.engines.words import OPTIONS
 from sizing.formats import SAME
+from sizing.media.limits import TEXT_ONLY
 from sizing.scenario import KvFormats, MediaLimits, Scenario, StateFormats
 from sizing.versions import at_least
 from sizing.weights.precisions import GGUF
@@ -129,6 +129,8 @@ def _llama_cpp(asked: Scenario, planned: EnginePlan) -> Flags:
         if plain not in ("auto", "fp16"):
             yield flag, LLAMA_NAMES.get(plain, plain)
     yield from settings(asked.model_copy(update={"max_num_seqs": None}))
+    if planned.ranks[0].encoder:
+        yield "--mmproj", f"mmproj-{name_of(asked.model)}.gguf"
     if asked.speculative:
         yield "--spec-type", method_of(asked.speculative.method)
         if asked.speculative.model:

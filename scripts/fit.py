@@ -21,8 +21,9 @@ from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
 from sizing.engines.vllm.defaults import capability_of
 from sizing.engines.vllm.graphs import graphs_captured
-from sizing.engines.vllm.loaded import loaded_spec, tower_kinds
+from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.resolving import Resolved, resolved_of
+from sizing.media.limits import tower_kinds
 from sizing.placement import PlacementError
 from sizing.receipts.receipt import Receipt, read_receipts
 from sizing.receipts.shapes import read_shapes

@@ -80,6 +80,7 @@ OPTIONS = MappingProxyType(
                 "kv_unified": Option("kv-unified", "--kv-unified", "--no-kv-unified"),
                 "flash_attention": Option("flash-attn", "--flash-attn on", "--flash-attn off"),
                 "swa_full": Option("swa-full", "--swa-full"),
+                "media_limits": Option("mmproj"),
             }
         ),
         "tensorrt-llm": MappingProxyType(

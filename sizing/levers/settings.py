@@ -10,13 +10,13 @@ from model_catalog.spec import LatentAttention, ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.engines.words import OPTIONS, word_of
 from sizing.levers.step import Lever, Step
+from sizing.media.limits import TEXT_ONLY, tower_kinds
 from sizing.scenario import Scenario
 from sizing.weights.linears import has_expert, has_experts
 from sizing.weights.stored import stored_bytes
 
 SMALLEST_BATCH = {"max_num_batched_tokens": 1024, "chunked_prefill_size": 1024, "ubatch_size": 64}
 FEWEST_REQUESTS = 32
-NO_MEDIA = {"image": 0, "video": 0, "audio": 0}
 NOT_OFFLOADED = frozenset(
     {TensorClass.EMBEDDING, TensorClass.LM_HEAD, TensorClass.PREDICTION, TensorClass.VISION, TensorClass.AUDIO}
 )
@@ -161,6 +161,6 @@ def _shared_tokens(asked: Scenario, spec: ModelSpec) -> list[Step]:
 
 def _text_only(asked: Scenario, spec: ModelSpec) -> list[Step]:
     """Without the encoders of images and audio, where the engine can leave them out."""
-    encodes = any(t.kind in (TensorClass.VISION, TensorClass.AUDIO) for tower in spec.towers for t in tower.tensors)
-    known = "media_limits" in OPTIONS[asked.engine] and asked.media_limits is None
-    return [Step("Text only, no images or audio", {"media_limits": NO_MEDIA})] if encodes and known else []
+    known = "media_limits" in OPTIONS[asked.engine] and asked.media_limits is None and asked.media is None
+    values = {"media_limits": TEXT_ONLY.model_dump()}
+    return [Step("Text only, no images or audio", values)] if known and tower_kinds(spec) else []

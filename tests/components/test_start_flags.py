@@ -34,7 +34,7 @@ SOURCES = {
     # llama.cpp common/arg.cpp of 2026
     "llama.cpp": """--model --ctx-size --parallel --cache-type-k --cache-type-v --batch-size --ubatch-size
         --n-gpu-layers --n-cpu-moe --split-mode --tensor-split --kv-offload --no-kv-offload --kv-unified --no-kv-unified
-        --flash-attn --swa-full --spec-type --spec-draft-n-max
+        --flash-attn --swa-full --mmproj --spec-type --spec-draft-n-max
         --model-draft""",
     # tensorrt_llm/commands/serve.py of 1.2
     "tensorrt-llm": """--tp_size --pp_size --ep_size --kv_cache_free_gpu_memory_fraction --max_seq_len --max_batch_size

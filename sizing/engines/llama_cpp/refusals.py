@@ -3,6 +3,7 @@
 from model_catalog.spec import Attention, ModelSpec
 from sizing.engines.llama_cpp.rules import LATENT_ONCE, OVERRIDES, WITHOUT_ROWS, Rules
 from sizing.formats import FORMATS, SAME
+from sizing.media.limits import tower_kinds, unused_towers
 from sizing.scenario import MOST_DEVICES, KvFormats, Scenario, ScenarioError
 from sizing.weights.linears import has_experts
 
@@ -22,7 +23,6 @@ FOREIGN = {
     "mamba_full_memory_ratio": "llama.cpp keeps one state for each slot and splits no memory between them and tokens.",
     "max_mamba_cache_size": "llama.cpp keeps one state for each slot, and more only for drafts.",
     "cpu_offload_bytes": "llama.cpp offloads whole layers; set gpu_layers.",
-    "media_limits": "llama.cpp loads an encoder only with --mmproj and limits no inputs.",
     "pooling": "llama.cpp loads the same tensors to give embeddings.",
     "lora": "llama.cpp loads adapters from files and keeps no slots for them.",
 }
@@ -39,6 +39,7 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules) -> None:
         value = getattr(scenario, field)
         if value is not False and value != Scenario.model_fields[field].default:
             raise ScenarioError(field, reason)
+    _check_media(scenario, spec)
     if scenario.state_dtype != "auto":
         raise ScenarioError("state_dtype", "llama.cpp keeps recurrent state in f32 always.")
     if scenario.tensor_parallel * scenario.pipeline_parallel > MOST_DEVICES:
@@ -77,6 +78,15 @@ def _check_split(scenario: Scenario, rules: Rules) -> None:
         raise ScenarioError("memory_by_gpu", "total_memory_bytes is the size of every GPU; leave out one of the two.")
     if split is not None and not any(split):
         raise ScenarioError("tensor_split", "At least one of the shares has to be more than 0.")
+
+
+def _check_media(scenario: Scenario, spec: ModelSpec) -> None:
+    limits = scenario.media_limits
+    if limits and (any(limits.model_dump().values()) or unused_towers(limits, spec) != tower_kinds(spec)):
+        raise ScenarioError(
+            "media_limits",
+            "llama.cpp limits none. One projector file (mmproj) holds all encoders: 0 of every kind leaves it out.",
+        )
 
 
 def cache_types(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> tuple[str, str]:

@@ -169,6 +169,7 @@ def _placing(settled: Scenario, spec: ModelSpec, rules: Rules, accelerator: Acce
         cpu_moe=settled.cpu_moe_layers or 0,
         rows=row_split(split or (1.0,) * count, accelerator) if by_rows else None,
         tied_twice=not rules.layers_with_rows,
+        projector=settled.media_limits is None,
     )
 
 

@@ -44,7 +44,7 @@ class Placing:
     """Which layers are where. `cpu_moe`: the first layers whose experts stay on the host (--n-cpu-moe).
 
     `rows`: how matrices are split, where that is by rows. `tied_twice`: a tied embedding is loaded as the output head
-    too where both are on the host (until #10026).
+    too where both are on the host (until #10026). `projector`: whether the projector file (mmproj) is loaded.
     """
 
     devices: tuple[Share, ...]
@@ -52,6 +52,7 @@ class Placing:
     cpu_moe: int = 0
     rows: RowSplit | None = None
     tied_twice: bool = False
+    projector: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _held(file: Inventory, placing: Placing) -> Held:
         host=kept + sum(left),
         mapped=kept + (sum(whole[host.last : placing.cpu_moe]) if any(left) else 0),
         cut=tuple(map(sum, cut)),
-        encoder=_total(each for each in file.towers if each.tensor.kind is not TensorClass.PREDICTION),
+        encoder=_total(each for each in file.towers if each not in predicts) if placing.projector else 0,
         draft=_allocated(each for each in predicts if each not in draft_host),
         draft_host=_total(draft_host),
         own=uncut,

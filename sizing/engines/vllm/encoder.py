@@ -6,12 +6,13 @@ encoder_cache_manager.py, and profile_run of vllm/v1/worker/gpu_model_runner.py.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import Tensor, TensorClass
 from sizing.engines.vllm.largest_items import EncoderRules, Largest, largest_items
-from sizing.engines.vllm.loaded import tower_kinds
+from sizing.media.limits import tower_kinds
 from sizing.scenario import Scenario
 
 HALF = 2
@@ -75,11 +76,11 @@ def encoder_run(scenario: Scenario, spec: ModelSpec, rules: EncoderRules, otherw
     batch = batch_of(scenario, spec, rules)
     if batch is None:
         return EncoderRun(kept=otherwise)
-    tensors = [t for tower in spec.towers for t in tower.tensors if t.kind is KINDS[batch.kind]]
-    read = HALF * batch.items * batch.largest.item.patches * _numbers_of_a_patch(tensors)
+    pixels, within = _widths(spec, KINDS[batch.kind], scenario.tensor_parallel)
+    read = HALF * batch.items * batch.largest.item.patches * pixels
     at_once = batch.largest.at_once or batch.items * batch.largest.item.patches
     given = HALF * _width_out(spec) * _embeddings(batch, rules)
-    return EncoderRun(peak=read + HALF * at_once * _width_within(tensors, scenario.tensor_parallel), kept=read + given)
+    return EncoderRun(peak=read + HALF * at_once * within, kept=read + given)
 
 
 def _embeddings(batch: Batch, rules: EncoderRules) -> int:
@@ -88,10 +89,18 @@ def _embeddings(batch: Batch, rules: EncoderRules) -> int:
     return encoded + reckoned if rules.spreads and reckoned > encoded else encoded
 
 
+@lru_cache(maxsize=1024)
 def _width_out(spec: ModelSpec) -> int:
     """Numbers of an embedding: the decoder's hidden state, and for Qwen3-VL one more for each deep merger."""
     names = [tensor.name for tower in spec.towers for tensor in tower.tensors]
     return spec.hidden_size * (1 + sum("deepstack" in name and name.endswith("fc2.weight") for name in names))
+
+
+@lru_cache(maxsize=1024)
+def _widths(spec: ModelSpec, kind: TensorClass, ranks: int) -> tuple[int, int]:
+    """Numbers of a patch that are read, and that the widest layer holds of it on one rank."""
+    tensors = [tensor for tower in spec.towers for tensor in tower.tensors if tensor.kind is kind]
+    return _numbers_of_a_patch(tensors), _width_within(tensors, ranks)
 
 
 def _numbers_of_a_patch(tensors: list[Tensor]) -> int:

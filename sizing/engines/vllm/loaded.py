@@ -11,15 +11,9 @@ from functools import lru_cache
 from model_catalog.spec import ModelSpec, Rope, Tower
 from model_catalog.tensors import TensorClass
 from sizing.engines.vllm.rules import Rules
-from sizing.scenario import MediaLimits, Scenario
+from sizing.media.limits import TOWERS, unused_towers
+from sizing.scenario import Scenario
 
-TOWERS = {TensorClass.VISION: "vision", TensorClass.AUDIO: "audio"}
-TEXT_ONLY = MediaLimits(image=0, video=0, audio=0)
-# Classes that take images and no videos (get_supported_mm_limits of vllm/model_executor/models).
-IMAGES_ALONE = frozenset(
-    {"deepseek_vl_v2", "gemma3", "llama4", "ministral3", "mistral3", "mllama", "phi3_v", "pixtral", "step3p7"}
-)
-CHUNKS_ALONE = frozenset({"kimi_k25"})  # takes chunks of images and videos, which no limit but all of them names
 # Classes that left their towers out before all did (get_limit_per_prompt in 0.11.0 to 0.14.1).
 EARLY = frozenset(
     {"llama4", "llava", "mistral3", "pixtral", "qwen2_5_omni", "qwen2_5_vl", "qwen2_vl", "qwen3_vl", "qwen3_vl_moe"}
@@ -30,7 +24,7 @@ MROPE_FACTOR = 4
 
 def loaded_spec(scenario: Scenario, spec: ModelSpec, rules: Rules) -> ModelSpec:
     """The spec without what stays out; the same object for the same answer. `scenario` is resolved."""
-    unused = unused_towers(scenario, spec) if _skips(spec, rules) else frozenset()
+    unused = unused_towers(scenario.media_limits, spec) if _skips(spec, rules) else frozenset()
     stretches = rules.long_mrope and spec.model_type in LONG_MROPE
     if not (unused or scenario.pooling or stretches):
         return spec
@@ -41,24 +35,9 @@ def _skips(spec: ModelSpec, rules: Rules) -> bool:
     return rules.skips_all_towers or (rules.skips_towers and spec.model_type in EARLY)
 
 
-def unused_towers(scenario: Scenario, spec: ModelSpec) -> frozenset[TensorClass]:
-    """Kinds of towers of the spec all of whose inputs are limited to none."""
-    limits = scenario.media_limits
-    if limits is None:
-        return frozenset()
-    no_vision = limits.image == 0 and (limits.video == 0 or spec.model_type in IMAGES_ALONE)
-    no_vision = limits == TEXT_ONLY or (no_vision and spec.model_type not in CHUNKS_ALONE)
-    unused = {TensorClass.VISION: no_vision, TensorClass.AUDIO: limits.audio == 0}
-    return frozenset(kind for kind in tower_kinds(spec) if unused[kind])
-
-
-def tower_kinds(spec: ModelSpec) -> frozenset[TensorClass]:
-    return frozenset(tensor.kind for tower in spec.towers for tensor in tower.tensors if tensor.kind in TOWERS)
-
-
 def loading_notes(scenario: Scenario, spec: ModelSpec, rules: Rules) -> tuple[str, ...]:
     """What the limits on inputs do to the encoders."""
-    unused = sorted(TOWERS[kind] for kind in unused_towers(scenario, spec))
+    unused = sorted(TOWERS[kind] for kind in unused_towers(scenario.media_limits, spec))
     if not unused:
         return ()
     if not _skips(spec, rules):

@@ -101,7 +101,7 @@ def test_without_videos_the_batch_need_not_hold_one() -> None:
 
 
 @pytest.mark.parametrize("engine", ["sglang", "llama.cpp", "tensorrt-llm"])
-@pytest.mark.parametrize("values", [{"media_limits": TEXT}, {"pooling": True}])
+@pytest.mark.parametrize("values", [{"media_limits": {"image": 2}}, {"pooling": True}])
 def test_other_engines_refuse(engine: str, values: dict[str, Any]) -> None:
     scenario = make_scenario({"model": "google/gemma-3-27b-it", "engine": engine, **values})
     with pytest.raises(ScenarioError) as caught:
