@@ -63,7 +63,7 @@ def stage_terms(
     stages = stage_weights(scenario, spec, capability)
     drafts = draft_bytes(scenario, spec, rules, drafting, [held.prediction for held in stages])
     peaks = activation_bytes(scenario, spec, rules.profile, capability)
-    encoder = encoder_run(scenario, spec, rules.encoder, constants.encoder)
+    encoder = encoder_run(scenario, spec, rules, constants.encoder)
     graphs = constants.graph * graphs_estimated(scenario, spec, rules, capability)
     return [
         Terms(

@@ -12,6 +12,8 @@ from math import prod
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import Tensor, TensorClass
 from sizing.engines.vllm.largest_items import EncoderRules, Largest, largest_items
+from sizing.engines.vllm.rules import Rules
+from sizing.engines.vllm.runner import uses_second_runner
 from sizing.media.limits import tower_kinds
 from sizing.scenario import Scenario
 
@@ -48,6 +50,12 @@ class EncoderRun:
         return max(self.peak, self.kept + decoder)
 
 
+def is_run(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
+    """Whether there is an encoder that start-up runs."""
+    second = uses_second_runner(scenario, spec, rules.profile)
+    return bool(tower_kinds(spec)) and (rules.encoder.second_runner or not second)
+
+
 def batch_of(scenario: Scenario, spec: ModelSpec, rules: EncoderRules) -> Batch | None:
     """None where nothing is encoded, or where the largest items of the family are not known."""
     kinds = largest_items(spec.model_type, scenario.max_model_len or 1, rules)
@@ -69,18 +77,22 @@ def _limit(scenario: Scenario, kind: str) -> int:
     return UNLIMITED if limit is None else int(limit)
 
 
-def encoder_run(scenario: Scenario, spec: ModelSpec, rules: EncoderRules, otherwise: int) -> EncoderRun:
-    """`otherwise`: bytes kept for a family whose items are not known, a fitted constant."""
-    if not tower_kinds(spec):
+def encoder_run(scenario: Scenario, spec: ModelSpec, rules: Rules, otherwise: int) -> EncoderRun:
+    """`otherwise`: bytes kept for a family whose items are not known, a fitted constant.
+
+    The first runner keeps what the encoder reads, too.
+    """
+    if not is_run(scenario, spec, rules):
         return EncoderRun()
-    batch = batch_of(scenario, spec, rules)
+    batch = batch_of(scenario, spec, rules.encoder)
     if batch is None:
         return EncoderRun(kept=otherwise)
     pixels, within = _widths(spec, KINDS[batch.kind], scenario.tensor_parallel)
     read = HALF * batch.items * batch.largest.item.patches * pixels
     at_once = batch.largest.at_once or batch.items * batch.largest.item.patches
-    given = HALF * _width_out(spec) * _embeddings(batch, rules)
-    return EncoderRun(peak=read + HALF * at_once * within, kept=read + given)
+    given = HALF * _width_out(spec) * _embeddings(batch, rules.encoder)
+    kept = given if uses_second_runner(scenario, spec, rules.profile) else read + given
+    return EncoderRun(peak=read + HALF * at_once * within, kept=kept)
 
 
 def _embeddings(batch: Batch, rules: EncoderRules) -> int:

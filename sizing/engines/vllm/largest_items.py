@@ -22,6 +22,7 @@ class EncoderRules:
     `long_videos`: Qwen2-VL's video has up to 14 frames of the largest image. `many_frames`: Qwen3-VL's has 24,576.
     `counts_marks`: the marks around and between embeddings are reckoned with. `spreads`: room for them is kept too.
     `ties_by_name`: of kinds with as many tokens the last by name is taken, not the first.
+    `second_runner`: the second model runner (runner.py) runs the encoder at start-up too.
     """
 
     long_videos: bool
@@ -29,6 +30,7 @@ class EncoderRules:
     counts_marks: bool
     spreads: bool
     ties_by_name: bool
+    second_runner: bool
 
 
 def encoder_rules_of(version: Version) -> EncoderRules:
@@ -43,6 +45,7 @@ def encoder_rules_of(version: Version) -> EncoderRules:
         counts_marks=not since("0.13.0"),  # v1/core/encoder_cache_manager.py of 0.12.0 and 0.13.0
         spreads=since("0.11.0rc0") and not since("0.13.0"),  # expanded_outputs in 0.11.0 and 0.12.0
         ties_by_name=since("0.17.0"),  # get_modality_with_max_tokens in 0.16.0 and 0.17.1
+        second_runner=since("0.27.0"),  # profile_run of v1/worker/gpu/model_runner.py of 0.26.0 and 0.27.0
     )
 
 

@@ -6,7 +6,7 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.vllm import budget
-from sizing.engines.vllm.encoder import batch_of
+from sizing.engines.vllm.encoder import batch_of, is_run
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.platforms import platform_notes
 from sizing.engines.vllm.pool import PoolCache
@@ -33,7 +33,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     given = scenario.available_kv_bytes is not None
     longest = resolved.scenario.max_model_len or 1
     printed, lines = _printed(resolved, ranks, longest)
-    batch = batch_of(resolved.scenario, loaded_spec(resolved.scenario, spec, resolved.rules), resolved.rules.encoder)
+    encoder_line = _encoder_line(resolved, spec)
     return EnginePlan(
         scenario=resolved.scenario,
         spec=spec,
@@ -42,11 +42,17 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         total_memory=memory.total,
         budget=memory.budget,
         printed=printed,
-        log=Log(model_loading_bytes=terms[0].loaded, lines=(batch.line, *lines) if batch and lines else lines),
+        log=Log(model_loading_bytes=terms[0].loaded, lines=(*encoder_line, *lines) if lines else lines),
         grades=_grades(resolved, spec, foreign),
         notes=(*resolved.notes, *foreign, *(() if given else memory.notes), *_start_notes(ranks, longest)),
         error_bytes=0 if given else budget.error_bytes(memory, accelerator),
     )
+
+
+def _encoder_line(resolved: Resolved, spec: ModelSpec) -> tuple[str, ...]:
+    held = loaded_spec(resolved.scenario, spec, resolved.rules)
+    batch = batch_of(resolved.scenario, held, resolved.rules.encoder)
+    return (batch.line,) if batch and is_run(resolved.scenario, held, resolved.rules) else ()
 
 
 def _grades(resolved: Resolved, spec: ModelSpec, foreign: tuple[str, ...]) -> Grades:

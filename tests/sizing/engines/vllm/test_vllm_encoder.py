@@ -90,3 +90,11 @@ def test_a_family_without_rules_has_the_fitted_constant() -> None:
     text = planned("moonshotai/Kimi-K2.6", media_limits={"image": 0, "video": 0, "audio": 0}, **values)
     assert seeing.ranks[0].activation > text.ranks[0].activation
     assert not seeing.log.lines[0].startswith("Encoder")
+
+
+def test_the_second_runner_ran_no_encoder_before_0_27() -> None:
+    """profile_run of vllm/v1/worker/gpu/model_runner.py; it serves dense models from 0.25 on (runner.py)."""
+    old, new = (planned("google/gemma-3-27b-it", engine_version=release) for release in ("0.26.0", "0.27.0"))
+    assert not old.log.lines[0].startswith("Encoder")
+    assert new.log.lines[0].startswith("Encoder")
+    assert old.ranks[0].activation < new.ranks[0].activation
