@@ -19,7 +19,12 @@ from sizing.scenario import Scenario
 
 HALF = 2
 UNLIMITED = 999  # items a request may carry where no limit is set (vllm/config/multimodal.py)
-KINDS = {"image": TensorClass.VISION, "video": TensorClass.VISION, "audio": TensorClass.AUDIO}
+KINDS = {
+    "image": TensorClass.VISION,
+    "video": TensorClass.VISION,
+    "vision_chunk": TensorClass.VISION,
+    "audio": TensorClass.AUDIO,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,14 @@ def _gemma4(longest: int, rules: EncoderRules) -> dict[str, Largest]:
     }
 
 
+def _kimi(longest: int, rules: EncoderRules) -> dict[str, Largest]:
+    """An image of 3,000 × 3,000, which is more than a chunk of four frames (kimi_k25.py)."""
+    image = family_of("kimi_k25").image
+    assert image is not None
+    item = image(3000, 3000)
+    return {"vision_chunk": Largest(item, item.tokens)}
+
+
 def _llama4(longest: int, rules: EncoderRules) -> dict[str, Largest]:
     """16 tiles and the whole image."""
     return {"image": Largest(Item(17 * 577, 17 * 144, 17 * 144), 17 * 144)}
@@ -114,6 +122,7 @@ RULES = MappingProxyType(
         "gemma3": _gemma3,
         "gemma4": _gemma4,
         "gemma4_unified": _gemma4,
+        "kimi_k25": _kimi,
         "llama4": _llama4,
         "qwen2_vl": _qwen2,
         "qwen2_5_vl": _qwen2,
