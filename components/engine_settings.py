@@ -30,7 +30,7 @@ CHOICES = {"split_mode": get_args(SplitMode)}
 NONE_TOO = ("gpu_layers", "cpu_moe_layers")  # settings of which 0 is one
 ADAPTERS = ("vllm", "sglang")
 DEFAULT = ""
-KINDS = {"image": "Images", "video": "Videos", "audio": "Audio clips"}
+KINDS = {"image": "Images", "video": "Videos", "audio": "Audio"}
 TEXT_ONLY = dict.fromkeys(KINDS, 0)
 
 

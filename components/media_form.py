@@ -29,7 +29,8 @@ def draw(form: Form) -> None:
         return
     given = held if isinstance(held, Mapping) else {}
     with opened:
-        form.put("media", (_seen(given) if sees or held else {}) | (_heard(given) if hears or held else {}))
+        seen = _seen(given) if sees or given.get("images") or given.get("frames") else {}
+        form.put("media", seen | (_heard(given) if hears or given.get("audio_seconds") else {}))
         form.slot("media")
 
 
