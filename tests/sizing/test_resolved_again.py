@@ -4,6 +4,8 @@ What is not compared: the logical bytes, which are those of the cache format tha
 say what was chosen where nothing was asked.
 """
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +24,13 @@ RELEASES: dict[str, list[str | None]] = {
     "sglang": [None, "0.4.6", "0.5.8"],
     "llama.cpp": [None, "4615", "2025-06-10", "2025-11-10", "b8041", "ik 2025-06-01"],
     "tensorrt-llm": [None, "0.19"],
+}
+
+PLACING: dict[str, st.SearchStrategy[Any]] = {
+    "gpu_layers": st.sampled_from([0, 9]),
+    "cpu_moe_layers": st.sampled_from([0, 3, 999]),
+    "split_mode": st.sampled_from(["layer", "row"]),
+    "kv_offload": st.booleans(),
 }
 
 
@@ -55,7 +64,8 @@ def test_sizing_a_resolved_scenario_changes_nothing(data: st.DataObject) -> None
                 "data_parallel": st.sampled_from([2]),
                 "max_num_seqs": st.sampled_from([1, 16]),
                 "max_model_len": st.just(4096),
-            },
+            }
+            | (PLACING if engine == "llama.cpp" else {}),
         )
     )
     try:

@@ -77,6 +77,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
 def _settle(scenario: Scenario, spec: ModelSpec, rules: Rules, formats: CacheFormats, release: str) -> Scenario:
     common = resolve(scenario, spec, formats, version=release, fraction=FRACTION)
     windows = scenario.hybrid_kv_cache_manager
+    pools = rules.window_pools and spec.model_type.startswith(SECOND_MANAGER)
     reuse = scenario.prefix_caching
     return common.model_copy(
         update={
@@ -84,7 +85,7 @@ def _settle(scenario: Scenario, spec: ModelSpec, rules: Rules, formats: CacheFor
             "max_num_batched_tokens": scenario.max_num_batched_tokens or MAX_NUM_TOKENS,
             "block_size": scenario.block_size or rules.block,
             "prefix_caching": rules.reuse if reuse is None else reuse,
-            "hybrid_kv_cache_manager": spec.model_type.startswith(SECOND_MANAGER) if windows is None else windows,
+            "hybrid_kv_cache_manager": pools if windows is None else windows,
             "enforce_eager": bool(scenario.enforce_eager),
         }
     )
