@@ -91,7 +91,7 @@ def _weights_on_host(resolved: Scenario, spec: ModelSpec, short: bool) -> list[S
     most = layers // (resolved.tensor_parallel * resolved.pipeline_parallel) // GIB
     now = (resolved.cpu_offload_bytes or 0) // GIB
     return [
-        Step(f"{count:,} GiB of each GPU's weights in host memory", {"cpu_offload_bytes": count * GIB})
+        Step(f"{count:,} GiB of weights in host memory", {"cpu_offload_bytes": count * GIB})
         for count in range(now + 1, most + 1)
     ]
 
