@@ -12,6 +12,7 @@ from sizing.engines import ENGINES
 
 NONE = ""
 MOST_TOKENS = 4096
+WHOLE_MODEL = "model"  # heads are published in one precision each
 
 
 def draw(form: Form) -> None:
@@ -37,6 +38,7 @@ def draw(form: Form) -> None:
             given["tokens"] = _tokens(given.get("tokens", 1))
         if needs := engine.draft_methods.get(method):
             given["model"] = _model(form, given, needs)
+            given["weights"] = _weights(form, given) if needs == WHOLE_MODEL else None
         form.put("speculative", given)
     form.slot("speculative")
 
@@ -61,3 +63,14 @@ def _model(form: Form, given: Mapping[str, Any], needs: str) -> str | None:
         help="Pick a checkpoint that was made for this model, or type the Hugging Face id of another.",
     )
     return choices.model_id(chosen) or None if chosen else None
+
+
+def _weights(form: Form, given: Mapping[str, Any]) -> str | None:
+    chosen = form.choose(
+        "draft_weights",
+        "Draft weights",
+        choices.weights_options(),
+        given.get("weights") or choices.AUTO,
+        format_func=choices.weights_label,
+    )
+    return None if chosen == choices.AUTO else str(chosen)

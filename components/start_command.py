@@ -58,6 +58,9 @@ def start_notes(asked: Scenario, planned: EnginePlan) -> list[str]:
         notes.append("The file is the model converted to GGUF; all GPUs that are visible are used.")
     elif asked.weights not in ("auto", *LONG_NAMES) and (stored or asked.weights not in _loads(planned)):
         notes.append(f"Put a checkpoint in {weights_label(asked.weights)} in the place of {asked.model}.")
+    drafter = asked.speculative
+    if asked.engine != "llama.cpp" and drafter and drafter.model and drafter.weights:
+        notes.append(f"Put a checkpoint in {weights_label(drafter.weights)} in the place of {drafter.model}.")
     notes += _without_loader(planned) if asked.engine == "vllm" else []
     if asked.engine == "vllm" and not starts(planned):
         longest = planned.scenario.max_model_len or 0
@@ -134,8 +137,13 @@ def _llama_cpp(asked: Scenario, planned: EnginePlan) -> Flags:
     if asked.speculative:
         yield "--spec-type", method_of(asked.speculative.method)
         if asked.speculative.model:
-            yield "--model-draft", f"{name_of(asked.speculative.model)}.gguf"
+            yield "--model-draft", _draft_file(asked.speculative.model, asked.speculative.weights)
         yield "--spec-draft-n-max", str(asked.speculative.tokens)
+
+
+def _draft_file(model: str, weights: str | None) -> str:
+    precision = f"-{weights.upper()}" if weights else ""
+    return f"{name_of(model)}{precision}.gguf"
 
 
 def _loaded_as(asked: Scenario, planned: EnginePlan) -> Flags:

@@ -9,6 +9,7 @@ from model_catalog.importers.draft_heads import eagle3_head, eagle_head
 from model_catalog.spec import DraftKind, Layer, LayerRun, ModelSpec, Tower, run_length
 from model_catalog.tensors import Tensor, TensorClass
 from sizing.scenario import Scenario, ScenarioError
+from sizing.weights.precisions import AUTO, resolve_precision
 
 Needs = DraftKind | Literal["model"]
 STACKS = ("medusa", "mlp_speculator")  # one stage for each token that is drafted
@@ -88,8 +89,16 @@ def draft_beside(scenario: Scenario, spec: ModelSpec, needs: Needs) -> ModelSpec
             "speculative",
             f'Speculation by "{given.method[:40]}" needs a draft model: {LABELS[needs]} made for this model.',
         )
+    _check_precision(given.weights or AUTO, spec.draft)
     key = ("beside", id(spec), needs, given.tokens)
     return _kept(key, spec, spec.draft, lambda: _beside(scenario, spec, needs))
+
+
+def _check_precision(name: str, draft: ModelSpec) -> None:
+    try:
+        resolve_precision(name, draft)
+    except ScenarioError as error:
+        raise ScenarioError("speculative", error.message) from None
 
 
 def _kept(key: Any, spec: ModelSpec, draft: ModelSpec, make: Any) -> ModelSpec:

@@ -179,6 +179,12 @@ def test_whole_models_that_share_the_vocabulary_may_draft() -> None:
     app = with_settings()
     ran(app.selectbox(key="form_draft_method").set_value("draft_model"))
     assert "meta-llama/Llama-3.2-" in str(query(app, "speculative.model"))
+    before = int(figures(app)["Max requests"])
+    ran(app.selectbox(key="form_draft_weights").set_value("awq-int4"))
+    assert query(app, "speculative.weights") == "awq-int4"
+    assert int(figures(app)["Max requests"]) > before
+    ran(app.selectbox(key="form_draft_weights").set_value("auto"))
+    assert "speculative.weights" not in app.query_params
 
 
 def test_a_draft_that_is_not_known_is_told_at_its_control() -> None:

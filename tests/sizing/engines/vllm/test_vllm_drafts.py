@@ -103,6 +103,19 @@ def test_printed_pools_with_a_block_head(
     assert round(planned.printed.max_concurrency or 0, 2) == concurrency
 
 
+def test_a_draft_in_fewer_bits() -> None:
+    """In 8 bits all but the embedding, norms and scales is half as large."""
+    given = {"method": "draft_model", "model": SMALL}
+    plain, fp8 = (
+        drafts(plan(LLAMA, "draft_model", SMALL, speculative={**given, "weights": name})) for name in (None, "fp8")
+    )
+    linears = 1_235_814_400 - 128_256 * 2048 - 33 * 2048
+    assert 0 <= linears - (plain[0] - fp8[0]) < 2 * 2**20
+    with pytest.raises(ScenarioError, match="not a precision") as refused:
+        plan(LLAMA, "draft_model", SMALL, speculative={**given, "weights": "of gold"})
+    assert refused.value.field == "speculative"
+
+
 def test_medusa_has_a_head_for_each_token_and_no_cache() -> None:
     head = read_config({"model_type": "medusa", "medusa_num_heads": 5, "hidden_size": 4096, "vocab_size": 128_256})
     planned = plan(LLAMA, "medusa", head, tokens=2)
