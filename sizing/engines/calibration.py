@@ -76,5 +76,11 @@ SGLANG_LOADING = Fitted(
     receipts=("s001", "s008", "s014", "s015", "s028", "s036"),
     what="What SGLang counts as loaded beyond unquantized weights: rope tables, kernels, allocator rounding.",
 )
+TENSORRT_LLM_RUNTIME = Fitted(
+    bytes=round(1.58 * GIB),
+    error_bytes=round(1.04 * GIB),  # NVIDIA's planner aiconfigurator has 0.54 GiB from observations, 3.5 to be safe
+    receipts=("t006",),
+    what="What TensorRT-LLM holds beside weights and activations: CUDA, libraries, CUDA graphs, workspaces.",
+)
 
 LLAMA_CPP_COMPUTE_ERROR = 90 << 20  # the compute buffer of receipt l045: 488.0 MiB printed, 398.0 predicted

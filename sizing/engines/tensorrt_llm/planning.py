@@ -8,6 +8,7 @@ from model_catalog.tensors import TensorClass
 from sizing.activations import widest_layer
 from sizing.capacity import greatest_with_room
 from sizing.drafting import sharing_ends
+from sizing.engines.calibration import TENSORRT_LLM_RUNTIME
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.tensorrt_llm.drafts import Drafting, draft_bytes
 from sizing.engines.tensorrt_llm.pools import StageCache
@@ -19,16 +20,18 @@ from sizing.report import Grades, Log
 from sizing.scenario import Scenario
 from sizing.weights.ranks import rank_bytes
 
+ACTIVATION_ERROR = 0.4  # of receipt t007: 0.62 GiB predicted, 0.85 printed
 RESUMED_PERCENT = 95  # max_util_for_resume of the second manager
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Bytes of one rank before the cache: weights, the draft's, and activations of the profiling pass."""
+    """Bytes of one rank before the cache: weights, the draft's, activations of the profiling pass, and the rest."""
 
     weights: int
     draft: int
     activation: int
+    runtime: int = TENSORRT_LLM_RUNTIME.bytes
 
     @property
     def loaded(self) -> int:
@@ -36,7 +39,7 @@ class Held:
 
     @property
     def total(self) -> int:
-        return self.loaded + self.activation
+        return self.loaded + self.activation + self.runtime
 
 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
@@ -59,9 +62,27 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         printed=printed,
         log=Log(model_loading_bytes=fullest.loaded, lines=lines),
         grades=_grades(resolved, spec),
-        notes=resolved.notes,
+        error_bytes=_error(settled, held),
+        notes=(*resolved.notes, *_shared_memory(accelerator)),
     )
     return replace(planned, notes=(*planned.notes, *_memory_notes(planned)))
+
+
+def _error(scenario: Scenario, held: list[Held]) -> int:
+    """Of the cache: the fraction of what runtime and activations may be off."""
+    if scenario.available_kv_bytes is not None:
+        return 0
+    activation = ACTIVATION_ERROR * max(one.activation for one in held)
+    return round((TENSORRT_LLM_RUNTIME.error_bytes + activation) * (scenario.memory_fraction or 1))
+
+
+def _shared_memory(accelerator: Accelerator | None) -> list[str]:
+    if accelerator is None or accelerator.kind != "unified":
+        return []
+    return [
+        "The cache gets a share of what is free, and memory that the host's files are cached in does not count as "
+        "free here: a public log of gpt-oss-120b on a DGX Spark has 49 GiB in use beside the model. Set other_memory."
+    ]
 
 
 def _held(scenario: Scenario, spec: ModelSpec, drafting: Drafting) -> list[Held]:
@@ -100,6 +121,7 @@ def _rank(resolved: Resolved, held: Held, stage: Stage, total: int | None) -> Ra
         weights=held.weights,
         draft=held.draft,
         activation=held.activation,
+        runtime=held.runtime,
         cache=StageCache(
             pools=stage.pools,
             block=scenario.block_size or 1,
@@ -141,7 +163,7 @@ def _printed(
 
 
 def _grades(resolved: Resolved, spec: ModelSpec) -> Grades:
-    grades = grades_of(spec)
+    grades = replace(grades_of(spec), runtime="calibrated")
     return grades if resolved.exact else replace(grades, kv="assumed", state="assumed")
 
 

@@ -118,8 +118,8 @@ def _crosses(spec: ModelSpec) -> bool:
 
 def _notes(scenario: Scenario, spec: ModelSpec, *, compressed: bool, second: bool) -> list[str]:
     notes = [
-        "Activations of the profiling pass are estimated from the model's shapes; CUDA graphs and the runtime are not "
-        "counted, as no public log tells what they take."
+        "Activations of the profiling pass are estimated from the model's shapes; what the runtime and CUDA graphs "
+        "take is known of one public log only."
     ]
     if any(isinstance(mixer, Recurrent) for run in spec.layers for mixer in run.layer.mixers):
         notes.append(

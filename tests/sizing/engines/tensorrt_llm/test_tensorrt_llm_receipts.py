@@ -2,9 +2,13 @@
 
 from typing import Any
 
+from hardware_catalog.lookup import get_accelerator
 from model_catalog.lookup import find_entry
 from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan
+from sizing.engines.tensorrt_llm import ENGINE
+from sizing.engines.tensorrt_llm.planning import ACTIVATION_ERROR
+from sizing.scenario import make_scenario
 from tests.sizing.engines.tensorrt_llm.models import GPT_OSS_20B, LLAMA_8B, MHA_7B, QWEN3_06B, TINYLLAMA, plan_of
 
 GIB = 2**30
@@ -13,6 +17,11 @@ HALF_DIGIT = 0.005
 
 def share(free: float, fraction: float = 0.9) -> int:
     return int(free * GIB * fraction)
+
+
+def plan_with(accelerator: str, spec: ModelSpec) -> EnginePlan:
+    asked = make_scenario({"model": "test", "engine": "tensorrt-llm", "accelerator": accelerator})
+    return ENGINE.plan(asked, spec, get_accelerator(accelerator))
 
 
 def with_blocks(spec: ModelSpec, blocks: int, **settings: Any) -> EnginePlan:
@@ -84,15 +93,43 @@ def test_window_layers_keep_all_tokens_in_11() -> None:
     assert f"{24 * 2 * 8 * 64 * 2 * 4128 / GIB:.2f}" == "0.19"
 
 
+def test_what_the_runtime_takes() -> None:
+    """t006 again: 0.9 of what an H100 has beside weights, activations and the runtime, which is fitted to it."""
+    spec = find_entry("Qwen/Qwen3-0.6B").spec
+    planned = plan_with("h100-sxm5-80gb", spec)
+    left = planned.ranks[0].available
+    assert left is not None and abs(left - 68.69 * GIB) < 0.01 * GIB
+    assert planned.grades.runtime == "calibrated"
+
+
+def test_gpt_oss_120b_on_unified_memory() -> None:
+    """t007, a public log of 1.1.0rc3 on a DGX Spark: 0.85 GiB while 8,192 tokens run, 63.52 GiB before, blocks exact.
+
+    63.32 GiB are weights: experts are padded to 128 rows and columns (2,880 to 2,944), which is not counted here.
+    """
+    spec = find_entry("openai/gpt-oss-120b").spec
+    planned = plan_of(
+        spec, engine_version="1.1.0rc3", max_num_seqs=64, available_kv_bytes=share(119.70 - 113.65 + 0.56)
+    )
+    low, high = (share(119.70 - 113.65 + 0.56 + off) // (32 * 73_728) for off in (-3 * HALF_DIGIT, 3 * HALF_DIGIT))
+    assert low <= 86_720 // 32 <= high + 1
+    assert planned.printed.kv_tokens is not None and abs(planned.printed.kv_tokens - 86_720) < 200
+    rank = planned.ranks[0]
+    assert abs(rank.activation - 0.85 * GIB) < ACTIVATION_ERROR * rank.activation
+    experts = 36 * 128 * (2880 * 5760 + 2880 * 2880) * (4 + 8 / 32) / 8
+    padded = rank.weights + experts * ((2944 / 2880) ** 2 - 1)
+    assert abs(padded - 63.32 * GIB) < 0.05 * GIB
+    assert any("DGX Spark" in note for note in plan_with("dgx-spark-gb10", spec).notes)
+
+
 def test_mla_with_an_fp8_cache() -> None:
     """A public log of January 2026 (H200, DeepSeek-R1): "kv size is 35136", 0.85 of 139.81 less 91.46 GiB is 41.11."""
     spec = find_entry("deepseek-ai/DeepSeek-V3").spec
     rank = plan_of(spec, tensor_parallel=8).ranks[0]
     total, peak = round(139.81 * GIB), round(91.46 * GIB)
     settings = {"kv_dtype": "fp8", "tensor_parallel": 8, "memory_fraction": 0.85, "engine_version": "1.1"}
-    planned = plan_of(
-        spec, **settings, total_memory_bytes=total, other_memory_bytes=peak - rank.weights - rank.activation
-    )
+    counted = rank.weights + rank.activation + rank.runtime
+    planned = plan_of(spec, **settings, total_memory_bytes=total, other_memory_bytes=peak - counted)
     assert planned.log.lines[0] == (
         "Peak memory during memory usage profiling (torch + non-torch): 91.46 GiB, available KV cache memory when "
         "calculating max tokens: 41.10 GiB, fraction is set 0.85, kv size is 35136. device total memory 139.81 GiB"
