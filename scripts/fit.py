@@ -19,8 +19,8 @@ from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator, find_spec
 from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
-from sizing.engines.vllm.defaults import capability_of
-from sizing.engines.vllm.graphs import graphs_captured
+from sizing.engines.vllm.defaults import capability_of, is_linked, is_unified
+from sizing.engines.vllm.graphs import graphs_captured, reduces_by_nccl
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.resolving import Resolved, resolved_of
 from sizing.media.limits import tower_kinds
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def unified(self) -> bool:
-        return self.accelerator is not None and self.accelerator.kind == "unified"
+        return is_unified(self.accelerator)
 
     @property
     def encodes(self) -> bool:
@@ -73,9 +73,17 @@ class Case:
         estimate = self.printed("graphs_estimate")
         return None if estimate is None else estimate / self.graphs
 
+    def per_peer(self, constants: VllmConstants) -> float | None:
+        """And what it is more for each of the other ranks."""
+        return None if self.per_graph is None else (self.per_graph - constants.graph) / (self.ranks - 1)
+
+    @property
+    def reduces_by_nccl(self) -> bool:
+        return reduces_by_nccl(self.resolved.scenario, self.accelerator)
+
     @property
     def linked(self) -> bool:
-        return budget.is_linked(self.accelerator)
+        return is_linked(self.accelerator)
 
     @property
     def memory(self) -> int:
@@ -154,6 +162,9 @@ def fit(cases: Iterable[Case]) -> VllmConstants:
         runtime=_median(((case, case.printed("non_torch")) for case in single), VLLM.runtime),
         graph=_median(((case, case.per_graph) for case in single), VLLM.graph),
     )
+    by_nccl = [case for case in every if case.reduces_by_nccl and "available_kv" not in case.receipt.unpredictable]
+    peers = ((case, case.per_peer(fitted)) for case in by_nccl)
+    fitted = replace(fitted, graph_peer=_median(peers, VLLM.graph_peer))
     known = [case for case in every if complete(case) and case.printed("weights") and case.states_release]
     for name, alone in TERMS:
         left = [(case, case.unexplained(fitted)) for case in known if alone(case)]

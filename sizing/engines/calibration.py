@@ -20,7 +20,7 @@ class VllmConstants:
     `runtime`: outside of PyTorch on one GPU. `linked`: more where tensor-parallel ranks talk over NVLink or its like.
     `unified`: more on accelerators that share their memory with the host.
     `encoder`: of an encoder whose largest inputs are not known (largest_items.py); what Qwen3-VL's took in 0.12.
-    `graph`: of vLLM's estimate, for each CUDA graph.
+    `graph`: of vLLM's estimate, for each CUDA graph; `graph_peer`: and for each other rank that NCCL talks to in it.
     `error_share`: what 9 in 10 predictions of the memory that is left for the cache are off by at most, as a share of
     the card's memory, for models left out of the fit. `unified_error_share`: the largest of them, on accelerators that
     share their memory with the host.
@@ -31,6 +31,7 @@ class VllmConstants:
     unified: int
     encoder: int
     graph: int
+    graph_peer: int
     error_share: float
     unified_error_share: float
 
@@ -46,15 +47,16 @@ class Checked:
 
 GIB = 1 << 30
 
-# Printed by scripts/fit.py, from the logs that state their release. Of all 49 with a known card: 1.8 and 33 %.
-VLLM_CHECKED = Checked(logs=31, median=0.0087, ninetieth=0.0552)
+# Printed by scripts/fit.py, from the logs that state their release. Of all 51 with a known card: 1.8 and 23 %.
+VLLM_CHECKED = Checked(logs=33, median=0.0087, ninetieth=0.0552)
 VLLM = VllmConstants(
     runtime=139_586_437,
     linked=481_881_346,
     unified=2_362_729_247,
     encoder=2_904_314_504,
     graph=6_052_956,
-    error_share=0.0166,  # 27 logs that state their release
+    graph_peer=13_172_882,
+    error_share=0.0166,  # 29 logs that state their release
     unified_error_share=0.0349,  # 4 logs
 )
 

@@ -12,11 +12,11 @@ from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.engines.calibration import VLLM, VllmConstants
 from sizing.engines.lora import lora_bytes
-from sizing.engines.vllm.defaults import capability_of
+from sizing.engines.vllm.defaults import capability_of, is_linked, is_unified
 from sizing.engines.vllm.draft_weights import draft_bytes
 from sizing.engines.vllm.drafts import drafting_of
 from sizing.engines.vllm.encoder import encoder_run
-from sizing.engines.vllm.graphs import graphs_estimated
+from sizing.engines.vllm.graphs import estimate_bytes
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.profile_run import activation_bytes
 from sizing.engines.vllm.rules import Rules
@@ -64,7 +64,7 @@ def stage_terms(
     drafts = draft_bytes(scenario, spec, rules, drafting, [held.prediction for held in stages])
     peaks = activation_bytes(scenario, spec, rules.profile, capability)
     encoder = encoder_run(scenario, spec, rules, constants.encoder)
-    graphs = constants.graph * graphs_estimated(scenario, spec, rules, capability)
+    graphs = estimate_bytes(scenario, spec, rules, accelerator, constants)
     return [
         Terms(
             weights=_kept(scenario, held.loaded + held.rounding - held.encoder) + adapters,
@@ -100,24 +100,15 @@ def runtime_bytes(scenario: Scenario, accelerator: Accelerator | None, constants
     NCCL connects a rank to its neighbours, of which a ring has two however many ranks there are; over PCIe it opens
     few channels, and no log shows more than on one GPU.
     """
-    shared = constants.unified if _is_unified(accelerator) else 0
+    shared = constants.unified if is_unified(accelerator) else 0
     buffers = constants.linked if scenario.tensor_parallel > 1 and is_linked(accelerator) else 0
     return constants.runtime + buffers + shared
 
 
-def is_linked(accelerator: Accelerator | None) -> bool:
-    """Whether ranks talk over NVLink or its like."""
-    return accelerator is None or (accelerator.interconnect is not None and not _is_unified(accelerator))
-
-
 def error_bytes(memory: Memory, accelerator: Accelerator | None, constants: VllmConstants = VLLM) -> int:
     """How far "Available KV cache memory" may be off either way: by scripts/fit.py on models left out of the fit."""
-    share = constants.unified_error_share if _is_unified(accelerator) else constants.error_share
+    share = constants.unified_error_share if is_unified(accelerator) else constants.error_share
     return round(share * (memory.total or 0))
-
-
-def _is_unified(accelerator: Accelerator | None) -> bool:
-    return accelerator is not None and accelerator.kind == "unified"
 
 
 def memory_of(scenario: Scenario, accelerator: Accelerator | None) -> Memory:

@@ -22,6 +22,16 @@ def capability_of(accelerator: Accelerator | None) -> tuple[int, int]:
     return accelerator.compute_capability or (0, 0)
 
 
+def is_unified(accelerator: Accelerator | None) -> bool:
+    """Whether it shares its memory with the host."""
+    return accelerator is not None and accelerator.kind == "unified"
+
+
+def is_linked(accelerator: Accelerator | None) -> bool:
+    """Whether ranks talk over NVLink or its like; as an H100's do where no accelerator is named."""
+    return accelerator is None or (accelerator.interconnect is not None and not is_unified(accelerator))
+
+
 def max_num_seqs(accelerator: Accelerator | None, rules: Rules) -> int:
     return 1024 if not (rules.v0 or rules.large_is_by_name) and _memory(accelerator, rules) >= LARGE else 256
 

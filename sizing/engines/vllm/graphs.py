@@ -1,12 +1,33 @@
 """CUDA graphs: how many vLLM captures, and its estimate of their memory (profile_cudagraph_memory)."""
 
+from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
+from sizing.engines.calibration import VllmConstants
+from sizing.engines.vllm.defaults import capability_of, is_linked
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.runner import uses_second_runner
 from sizing.scenario import Scenario
 
 LARGEST, LARGEST_SM100 = 512, 1024  # tokens of a captured batch
 FINE = 256  # below it every eighth size is captured, from it on every sixteenth
+
+
+def estimate_bytes(
+    scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None, constants: VllmConstants
+) -> int:
+    """What vLLM estimates and takes out of the budget on each rank."""
+    graphs = graphs_estimated(scenario, spec, rules, capability_of(accelerator))
+    first = not uses_second_runner(scenario, spec, rules.profile)
+    peers = scenario.tensor_parallel - 1 if first and reduces_by_nccl(scenario, accelerator) else 0
+    return graphs * (constants.graph + peers * constants.graph_peer)
+
+
+def reduces_by_nccl(scenario: Scenario, accelerator: Accelerator | None) -> bool:
+    """Whether the graphs hold NCCL's kernels: vLLM's own all-reduce is for two ranks, or for ranks on fast links.
+
+    Source: vllm/distributed/device_communicators/custom_all_reduce.py.
+    """
+    return scenario.tensor_parallel > 2 and not is_linked(accelerator)
 
 
 def graphs_estimated(scenario: Scenario, spec: ModelSpec, rules: Rules, capability: tuple[int, int]) -> int:

@@ -7,7 +7,8 @@ import pytest
 from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from sizing.activations import ExpertWidths, expert_widths
-from sizing.engines.vllm.graphs import graphs_captured, sizes_up_to
+from sizing.engines.calibration import VLLM
+from sizing.engines.vllm.graphs import estimate_bytes, graphs_captured, reduces_by_nccl, sizes_up_to
 from sizing.engines.vllm.profile_rules import ProfileRules
 from sizing.engines.vllm.profile_run import activation_bytes, context_bytes, streams_of
 from sizing.engines.vllm.resolving import resolved_of
@@ -197,3 +198,36 @@ def test_counts_for_penalties_are_charged_from_0_27_on() -> None:
     """v301 (0.27.1, L4): 0.15 GiB more than the peak of 0.26: 256 × 152,064 × 4.125 bytes."""
     few, many = (peaks("Qwen/Qwen2.5-7B-Instruct", release, max_num_seqs=256)[0] for release in ("0.26.0", "0.27.1"))
     assert (many - few) * GIB == pytest.approx(256 * 152_064 * 4.125)
+
+
+@pytest.mark.parametrize(("graphs", "estimate"), [(46, 4.77), (66, 6.26)])
+def test_graphs_of_ranks_that_reduce_by_nccl(graphs: int, estimate: float) -> None:
+    """Eight RTX PRO 6000: 35 + 11 graphs in the log of v186, 33 + 33 in that of v189; fitted to RTX 3090 (v176)."""
+    assert graphs * (VLLM.graph + 7 * VLLM.graph_peer) / GIB == pytest.approx(estimate, rel=0.13)
+
+
+@pytest.mark.parametrize(
+    ("card", "ranks", "nccl"),
+    [("rtx-3090", 4, True), ("rtx-3090", 2, False), ("h100-sxm5-80gb", 8, False), ("l40s", 8, True)],
+)
+def test_all_reduce_of_vllm_serves_two_ranks_or_linked_ones(card: str, ranks: int, nccl: bool) -> None:
+    """Using ['PYNCCL'] all-reduce backends where CustomAllreduce stands down: world_size > 2, not fully connected."""
+    scenario = settled("Qwen/Qwen3-8B", card, tensor_parallel=ranks)
+    assert reduces_by_nccl(scenario, get_accelerator(card)) is nccl
+
+
+def test_graphs_of_more_peers_cost_more() -> None:
+    spec = find_entry("Qwen/Qwen3-30B-A3B").spec
+    version = parse_version("0.20.0")
+    assert version is not None
+    four, two = (
+        estimate_bytes(
+            settled("Qwen/Qwen3-30B-A3B", "rtx-3090", tensor_parallel=ranks, engine_version="0.20.0"),
+            spec,
+            rules_of(version),
+            get_accelerator("rtx-3090"),
+            VLLM,
+        )
+        for ranks in (4, 2)
+    )
+    assert (two, four - two) == (86 * VLLM.graph, 86 * 3 * VLLM.graph_peer)
