@@ -12,6 +12,7 @@ from components import choices
 from components.format import counted
 from hardware_catalog import all_accelerators
 from sizing.engines import ENGINES
+from sizing.scenario import ANOTHER_CARD, ANOTHER_COUNT
 from sizing.weights.precisions import PRECISIONS
 
 MOST_OVERLAYS = 6
@@ -64,7 +65,8 @@ class Variant:
         """Another engine comes in its newest version, a catalog accelerator with the catalog's memory."""
         more: dict[str, dict[str, Any]] = {
             "engine": {"engine_version": None},
-            "accelerator": {"total_memory_bytes": None},
+            "accelerator": ANOTHER_CARD,
+            "tensor_parallel": ANOTHER_COUNT,
         }
         return {self.kind: self.value} | more.get(self.kind, {})
 

@@ -14,7 +14,7 @@ from sizing.engines.plan import EnginePlan
 from sizing.placement import PlacementError
 from sizing.report import Report
 from sizing.room import fullest_load, room, tightest_rank
-from sizing.scenario import Scenario, ScenarioError
+from sizing.scenario import ANOTHER_CARD, ANOTHER_COUNT, Scenario, ScenarioError
 from sizing.size import plan, report_of
 
 SMALL = 2**30 // 20  # steps below 0.05 GiB are told together
@@ -132,7 +132,7 @@ def _gathered(steps: Iterable[Step]) -> Iterator[Step]:
 
 def over_accelerators(scenario: Scenario, spec: ModelSpec, accelerators: Iterable[Accelerator]) -> list[Option]:
     """The scenario on each accelerator, with the number of GPUs that it needs there."""
-    wished = scenario.model_copy(update={"total_memory_bytes": None, "available_kv_bytes": None})
+    wished = scenario.model_copy(update=ANOTHER_CARD | {"available_kv_bytes": None})
     return [
         _option(each.id, wished.model_copy(update={"accelerator": each.id}), spec, each, counted=True)
         for each in accelerators
@@ -160,7 +160,7 @@ def _option(
 def _gpus_needed(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> int | None:
     """Tensor parallel over 1, 2, 4 … GPUs, the other groups as they are; None where it never fits."""
     for size in GROUPS:
-        wished = scenario.model_copy(update={"tensor_parallel": size})
+        wished = scenario.model_copy(update={"tensor_parallel": size, **ANOTHER_COUNT})
         try:
             left = room(plan(wished, spec, accelerator))
         except (ScenarioError, PlacementError):

@@ -16,7 +16,7 @@ from sizing.engines.words import OPTIONS
 from sizing.levers.hardware import GPUS_OF_A_NODE, alike, memory
 from sizing.placement import PlacementError
 from sizing.room import fullest_load
-from sizing.scenario import Scenario, ScenarioError, make_scenario
+from sizing.scenario import ANOTHER_CARD, ANOTHER_COUNT, Scenario, ScenarioError, make_scenario
 
 LARGEST_HUNDREDTH = 99
 USUAL_CARD = "h100-sxm5-80gb"  # where none is named
@@ -83,7 +83,7 @@ def smallest_card(asked: Scenario, spec: ModelSpec) -> Accelerator | None:
     current = get_accelerator(asked.accelerator or USUAL_CARD)
     cards = [card for card in all_accelerators() if card.release_year is not None]
     for card in sorted((card for card in cards if alike(card, current)), key=memory):
-        if _holds(_planned(asked, spec, {"accelerator": card.id, "total_memory_bytes": None})):
+        if _holds(_planned(asked, spec, {"accelerator": card.id, **ANOTHER_CARD})):
             return card
     return None
 
@@ -91,8 +91,9 @@ def smallest_card(asked: Scenario, spec: ModelSpec) -> Accelerator | None:
 def fewest_gpus(asked: Scenario, spec: ModelSpec) -> Scenario | None:
     """The fewest of these GPUs that hold the load as one replica: tensor parallel in a node, stages of it beyond."""
     for values in chain.from_iterable(_splits(count) for count in COUNTS):
-        if _holds(_planned(asked, spec, values | ONE_REPLICA)):
-            return asked.model_copy(update=values | ONE_REPLICA)
+        changes = values | ONE_REPLICA | ANOTHER_COUNT
+        if _holds(_planned(asked, spec, changes)):
+            return asked.model_copy(update=changes)
     return None
 
 

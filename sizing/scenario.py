@@ -52,6 +52,10 @@ DeviceShares = Annotated[
 ]
 
 
+ANOTHER_CARD = {"total_memory_bytes": None, "memory_by_gpu": None}  # its own memory takes the place of sizes given
+ANOTHER_COUNT = {"tensor_split": None}  # shares of GPUs are for so many of them
+
+
 class ScenarioError(ValueError):
     """A Scenario that cannot be. `field` is the field that caused it."""
 

@@ -1,6 +1,6 @@
 """More GPUs, or larger ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hardware_catalog import all_accelerators
@@ -8,7 +8,7 @@ from hardware_catalog.memory_rules import GIB
 from hardware_catalog.schema import Accelerator
 from hardware_catalog.shared_memory import shared_memory
 from sizing.levers.step import Lever, Step
-from sizing.scenario import Scenario
+from sizing.scenario import ANOTHER_CARD, ANOTHER_COUNT, Scenario
 
 GPUS_OF_A_NODE = 8
 MORE_GPUS = (2, 4, 8, 16)
@@ -42,6 +42,7 @@ def _more_gpus(asked: Scenario, times: int) -> Step:
         values["pipeline_parallel"] = stages
     if asked.dp_attention and more > 1:
         values["data_parallel"] = asked.data_parallel * more
+    values |= _given(asked, ANOTHER_COUNT)
     return Step(gpus_text(asked.model_copy(update=values)), values)
 
 
@@ -54,15 +55,19 @@ def gpus_text(scenario: Scenario) -> str:
     }
     gpus = scenario.placement.gpus
     if scenario.engine == "llama.cpp":
-        return f"{gpus:,} GPUs, split by layer"
+        return f"{gpus:,} GPUs, split by {'row' if scenario.split_mode == 'row' else 'layer'}"
     split = " × ".join(f"{name} {size}" for name, size in sizes.items() if size > 1)
     return f"{gpus:,} GPU{'s' if gpus > 1 else ''}{f', {split}' if split else ''}"
 
 
 def _card_step(asked: Scenario, card: Accelerator) -> Step:
     """The card's own memory takes the place of a size that was given."""
-    own = {"total_memory_bytes": None} if asked.total_memory_bytes else {}
-    return Step(card.name.partition(" (")[0], {"accelerator": card.id, **own})
+    return Step(card.name.partition(" (")[0], {"accelerator": card.id, **_given(asked, ANOTHER_CARD)})
+
+
+def _given(asked: Scenario, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the changes that change something."""
+    return {field: value for field, value in changes.items() if getattr(asked, field) != value}
 
 
 def memory(card: Accelerator) -> int:

@@ -134,6 +134,19 @@ def test_the_smallest_step_that_suffices_is_chosen() -> None:
     assert (room(planned_of(llama | {"gpu_layers": layers + 1})) or 0) < 0
 
 
+def test_shares_and_sizes_of_gpus_do_not_outlive_another_count_or_card() -> None:
+    """Shares are for so many GPUs; a card's own memory takes the place of the sizes given."""
+    load = {"model": "meta-llama/Llama-3.3-70B-Instruct", "engine": "llama.cpp", "tensor_parallel": 2}
+    shared = by_field(load | {"accelerator": "rtx-4090", "tensor_split": [3, 1]})
+    assert shared["tensor_parallel"].values["tensor_split"] is None
+    sizes = [24 * GIB, 8 * GIB]
+    sized = found(load | {"accelerator": "rtx-4090", "memory_by_gpu": sizes})
+    cards = [each for each in sized if "accelerator" in each.values]
+    assert cards
+    assert all(each.values["memory_by_gpu"] is None for each in cards)
+    assert not any("tensor_parallel" in each.values for each in sized)
+
+
 def test_a_larger_share_of_shared_memory_where_it_suffices() -> None:
     """Llama 3.3 70B in Q8_0 with 12 requests: 96 GiB of a Mac's 128 do not do, the 107.5 of macOS 26 do."""
     load = {"model": "meta-llama/Llama-3.3-70B-Instruct", "engine": "llama.cpp", "weights": "q8_0", "batch_size": 12}
