@@ -37,17 +37,21 @@ def max_num_seqs(accelerator: Accelerator | None, rules: Rules) -> int:
 
 
 def max_num_batched_tokens(
-    scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: Rules, max_model_len: int
+    scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, rules: Rules, longest: int, sequences: int
 ) -> int:
-    """The server's default. The old engine prefills whole prompts of up to 32,768 tokens (arg_utils.py of 0.7.3)."""
+    """The server's default for `sequences` of `longest` tokens, which since 0.12 it doesn't exceed.
+
+    The old engine prefills whole prompts of up to 32,768 tokens (arg_utils.py of 0.7.3).
+    """
     if scenario.max_num_batched_tokens is not None:
         return scenario.max_num_batched_tokens
     if rules.v0:
-        return 2048 if max_model_len > LONG else max(max_model_len, 2048)
+        return 2048 if longest > LONG else max(longest, 2048)
     memory = _memory(accelerator, rules)
     tokens = 16384 if memory >= LARGEST and rules.largest_batches else 8192 if memory >= LARGE else 2048
-    videos = scenario.media_limits is None or scenario.media_limits.video != 0
-    return max(tokens, BIDIRECTIONAL_IMAGE_TOKENS) if videos and sees_images_both_ways(spec) else tokens
+    if sees_images_both_ways(spec) and (scenario.media_limits is None or scenario.media_limits.video != 0):
+        tokens = max(tokens, BIDIRECTIONAL_IMAGE_TOKENS)
+    return min(tokens, sequences * longest) if rules.fits_batches else tokens
 
 
 def _memory(accelerator: Accelerator | None, rules: Rules) -> int:

@@ -70,12 +70,14 @@ def _settle(
     """The scenario with vLLM's defaults."""
     common = resolve(scenario, spec, formats.cache, version=release, fraction=rules.fraction)
     longest = common.max_model_len or 1
+    sequences = scenario.max_num_seqs or max_num_seqs(accelerator, rules)
+    tokens = max_num_batched_tokens(scenario, spec, accelerator, rules, longest, sequences)
     name = formats.cache.key
     return common.model_copy(
         update={
             "kv_dtype": DS_MLA if formats.packed and name != "nvfp4_ds_mla" else "fp8_e4m3" if name == "fp8" else name,
-            "max_num_seqs": scenario.max_num_seqs or max_num_seqs(accelerator, rules),
-            "max_num_batched_tokens": max_num_batched_tokens(scenario, spec, accelerator, rules, longest),
+            "max_num_seqs": scenario.max_num_seqs or min(sequences, tokens),
+            "max_num_batched_tokens": tokens,
             "prefix_caching": prefix_caching(scenario, spec, rules),
             "hybrid_kv_cache_manager": _hybrid(scenario, rules),
             "enforce_eager": bool(scenario.enforce_eager),

@@ -29,7 +29,8 @@ class Rules:
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
     `sparse_on_sm100`, `sparse_on_sm120`: FlashInfer's kernels run sparse latent attention there.
     `large_is_by_name`: H100 and H200 alone have large batches. `spares_a100`: an A100 has the small cards' defaults.
-    `largest_batches`: cards of 160 GiB have batches of 16,384 tokens.
+    `largest_batches`: cards of 160 GiB have batches of 16,384 tokens. `fits_batches`: batches are no larger than all
+    sequences at full length.
     `triton_mxfp4`: gpt-oss runs with the Triton kernels that vLLM brings along, on SM90; `keeps_scales`: beside their
     swizzled copy. `wide_trtllm`: TensorRT-LLM's kernels pad its intermediate axis to 256, later to 128.
     `fraction`: default gpu_memory_utilization. `plain_gib`: sizes are printed without trailing zeros (40.0 GiB).
@@ -56,6 +57,7 @@ class Rules:
     large_is_by_name: bool
     spares_a100: bool
     largest_batches: bool
+    fits_batches: bool
     triton_mxfp4: bool
     keeps_scales: bool
     wide_trtllm: bool
@@ -95,6 +97,7 @@ def rules_of(version: Version) -> Rules:
         large_is_by_name=not since("0.8.4"),  # engine/arg_utils.py, as the next two
         spares_a100=since("0.9.0"),
         largest_batches=since("0.28.0"),
+        fits_batches=since("0.12.0"),  # 0.11.0 has it not
         triton_mxfp4=since("0.12.0"),  # cmake/external_projects/triton_kernels.cmake
         keeps_scales=not since("0.25.0"),  # fused_moe/oracle/mxfp4.py, as the next
         wide_trtllm=not since("0.27.0"),

@@ -232,3 +232,19 @@ def test_batches_by_card_and_release() -> None:
             m.LLAMA_8B, get_accelerator(card), engine_version=release, max_num_batched_tokens=None, max_model_len=8192
         ).scenario
         assert found.max_num_batched_tokens == tokens, (card, release)
+
+
+H100 = get_accelerator("h100-sxm5-80gb")
+
+
+def test_a_default_batch_is_no_larger_than_all_sequences_at_full_length() -> None:
+    """engine/arg_utils.py of 0.11.0 and 0.12.0; log v312 (0.20.0) loads tables for batches of 2,048 = 1 × 2,048."""
+    for release, settings, batch in (
+        ("0.11.0", {"max_num_seqs": 1, "max_model_len": 2048}, (1, 8192)),
+        ("0.12.0", {"max_num_seqs": 1, "max_model_len": 2048}, (1, 2048)),
+        ("0.12.0", {"max_num_seqs": 3, "max_model_len": 2048}, (3, 6144)),
+        ("0.12.0", {"max_num_batched_tokens": 128, "max_model_len": 2048}, (128, 128)),
+    ):
+        values = {"max_num_batched_tokens": None} | settings
+        found = m.plan(m.LLAMA_8B, H100, engine_version=release, **values).scenario
+        assert (found.max_num_seqs, found.max_num_batched_tokens) == batch, (release, settings)
