@@ -1,7 +1,8 @@
 """What "Model loading took" counts: the blocks that PyTorch's allocator hands out (ENGINE_MEMORY 9 d).
 
 A tensor of 10 MiB or more has a segment of its own, rounded up to 2 MiB; what is left over of it is counted where it
-is at most 1 MiB. Smaller tensors are rounded to 512 bytes.
+is at most 1 MiB. Smaller tensors are rounded to 512 bytes. Since 0.21 models are loaded with max_split_size_mb 20
+(v1/worker/gpu_worker.py): of segments of 20 MiB and more all is counted.
 """
 
 from collections import Counter
@@ -15,6 +16,7 @@ from sizing.weights.ranks import Ranks, tensor_bytes
 
 MIB = 2**20
 LARGE, SEGMENT, KEPT = 10 * MIB, 2 * MIB, MIB
+UNSPLIT = 20 * MIB
 SMALLEST = 512
 # Projections that vLLM loads into one parameter.
 FUSED = (
@@ -27,22 +29,23 @@ FUSED = (
 )
 
 
-def counted(size: int) -> int:
-    """Bytes counted for one tensor of this size."""
+def counted(size: int, *, unsplit: bool = False) -> int:
+    """Bytes counted for one tensor of this size. `unsplit`: as since 0.21."""
     if size < LARGE:
         return rounded(size, SMALLEST)
     segment = rounded(size, SEGMENT)
-    return segment if segment - size <= KEPT else rounded(size, SMALLEST)
+    whole = segment - size <= KEPT or (unsplit and size >= UNSPLIT)
+    return segment if whole else rounded(size, SMALLEST)
 
 
 def rounded(size: int, step: int) -> int:
     return -(-size // step) * step
 
 
-def rounding_bytes(held: Inventory, ranks: Ranks, stages: list[int]) -> list[int]:
+def rounding_bytes(held: Inventory, ranks: Ranks, stages: list[int], *, unsplit: bool) -> list[int]:
     """What rounding adds on pipeline stages of so many layers; that of the ends is counted on each, as on one."""
-    each = [_part(part, ranks) for part in held.kinds]
-    ends = _part((*held.first, *held.last), ranks)
+    each = [_part(part, ranks, unsplit) for part in held.kinds]
+    ends = _part((*held.first, *held.last), ranks, unsplit)
     lasts = list(accumulate(stages))
     return [
         ends + sum(each[kind] for kind in held.layer_kinds[last - size : last])
@@ -50,7 +53,7 @@ def rounding_bytes(held: Inventory, ranks: Ranks, stages: list[int]) -> list[int
     ]
 
 
-def _part(part: Part, ranks: Ranks) -> int:
+def _part(part: Part, ranks: Ranks, unsplit: bool) -> int:
     """All experts of a layer are one tensor; other tensors with a count are as many. Scales are apart from what they
     scale.
     """
@@ -62,7 +65,11 @@ def _part(part: Part, ranks: Ranks) -> int:
         bare = tensor_bytes(_without_scales(each), ranks)
         data[name] += bare // times
         scales[name] += (size - bare) // times
-    return sum(times * (counted(size) - size) for sizes in (data, scales) for (_, times), size in sizes.items())
+    return sum(
+        times * (counted(size, unsplit=unsplit) - size)
+        for sizes in (data, scales)
+        for (_, times), size in sizes.items()
+    )
 
 
 def _without_scales(each: Stored) -> Stored:

@@ -33,6 +33,7 @@ class Rules:
     sequences at full length.
     `triton_mxfp4`: gpt-oss runs with the Triton kernels that vLLM brings along, on SM90; `keeps_scales`: beside their
     swizzled copy. `wide_trtllm`: TensorRT-LLM's kernels pad its intermediate axis to 256, later to 128.
+    `loads_unsplit`: the allocator splits no large segments while the model is loaded.
     `fraction`: default gpu_memory_utilization. `plain_gib`: sizes are printed without trailing zeros (40.0 GiB).
     `skips_towers`: encoders of inputs that are limited to none are not loaded, by `skips_all_towers` of every class.
     `shares_heads`: prediction layers use the model's own output head instead of copies.
@@ -60,6 +61,7 @@ class Rules:
     fits_batches: bool
     triton_mxfp4: bool
     keeps_scales: bool
+    loads_unsplit: bool
     wide_trtllm: bool
     profiles_graphs: bool
     fraction: float
@@ -99,6 +101,7 @@ def rules_of(version: Version) -> Rules:
         largest_batches=since("0.28.0"),
         fits_batches=since("0.12.0"),  # 0.11.0 has it not
         triton_mxfp4=since("0.12.0"),  # cmake/external_projects/triton_kernels.cmake
+        loads_unsplit=since("0.21.0"),  # v1/worker/gpu_worker.py: _scoped_allocator_max_split
         keeps_scales=not since("0.25.0"),  # fused_moe/oracle/mxfp4.py, as the next
         wide_trtllm=not since("0.27.0"),
         skips_towers=since("0.10.1"),  # vllm-project/vllm pull 22299

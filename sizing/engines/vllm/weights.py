@@ -9,6 +9,7 @@ from sizing.engines.vllm.allocator import rounding_bytes
 from sizing.engines.vllm.buffers import buffer_bytes
 from sizing.engines.vllm.held import GEMMA4, NO_PADDING, SPARSE_LATENT, held_spec
 from sizing.engines.vllm.mxfp4 import Mxfp4Experts, mxfp4_experts
+from sizing.engines.vllm.rules import Rules, release_of, rules_of
 from sizing.placement import stage_sizes
 from sizing.placement import stages as stages_of
 from sizing.scenario import Scenario
@@ -49,12 +50,13 @@ class StageWeights:
 
 def stage_weights(scenario: Scenario, spec: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
     """One rank of each stage, first to last. `scenario` is resolved."""
+    rules = rules_of(release_of(scenario.engine_version)[1])
     experts = mxfp4_experts(scenario, spec, capability)
     held = held_spec(spec, experts.padding if experts else NO_PADDING)
     known = inventory(held, scenario.weights).known
-    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, experts)
+    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, experts, rules.loads_unsplit)
     if key not in known:
-        known[key] = _with_buffers(_without_buffers(scenario, held, experts), scenario, held)
+        known[key] = _with_buffers(_without_buffers(scenario, held, experts, rules), scenario, held)
     stages: list[StageWeights] = known[key]
     return stages
 
@@ -68,16 +70,20 @@ def _with_buffers(stages: list[StageWeights], scenario: Scenario, held: ModelSpe
     ]
 
 
-def _without_buffers(scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None) -> list[StageWeights]:
+def _without_buffers(
+    scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None, rules: Rules
+) -> list[StageWeights]:
     known = inventory(held, scenario.weights).known
-    key = ("vllm", scenario.placement, experts)
+    key = ("vllm", scenario.placement, experts, rules.loads_unsplit)
     if key not in known:
-        known[key] = _stage_weights(scenario, held, experts)
+        known[key] = _stage_weights(scenario, held, experts, rules)
     stages: list[StageWeights] = known[key]
     return stages
 
 
-def _stage_weights(scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None) -> list[StageWeights]:
+def _stage_weights(
+    scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None, rules: Rules
+) -> list[StageWeights]:
     """Without buffers."""
     placement, whole = scenario.placement, _whole(scenario, held)
     stages = rank_bytes(held, scenario.weights, placement, whole=whole, vocab_multiple=VOCAB_MULTIPLE)
@@ -92,7 +98,7 @@ def _stage_weights(scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | 
     inventoried = inventory(held, scenario.weights)
     freed = repacked(inventoried, ranks, sizes)
     joined = joined_gguf(inventoried, ranks, sizes)
-    rounding = rounding_bytes(inventoried, ranks, sizes)
+    rounding = rounding_bytes(inventoried, ranks, sizes, unsplit=rules.loads_unsplit)
     return [
         StageWeights(
             parameters=sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION),
