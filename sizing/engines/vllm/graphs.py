@@ -16,7 +16,7 @@ def estimate_bytes(
     scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None, constants: VllmConstants
 ) -> int:
     """What vLLM estimates and takes out of the budget on each rank."""
-    graphs = graphs_estimated(scenario, spec, rules, capability_of(accelerator))
+    graphs = graphs_estimated(scenario, spec, rules, accelerator)
     first = not uses_second_runner(scenario, spec, rules.profile)
     peers = scenario.tensor_parallel - 1 if first and reduces_by_nccl(scenario, accelerator) else 0
     return graphs * (constants.graph + peers * constants.graph_peer)
@@ -30,13 +30,14 @@ def reduces_by_nccl(scenario: Scenario, accelerator: Accelerator | None) -> bool
     return scenario.tensor_parallel > 2 and not is_linked(accelerator)
 
 
-def graphs_estimated(scenario: Scenario, spec: ModelSpec, rules: Rules, capability: tuple[int, int]) -> int:
+def graphs_estimated(scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None) -> int:
     """Graphs whose memory vLLM estimates and takes out of the budget."""
-    if not rules.profiles_graphs or scenario.enforce_eager:
+    amd = accelerator is not None and accelerator.vendor == "AMD"
+    if scenario.enforce_eager or not (rules.profiles_amd_graphs if amd else rules.profiles_graphs):
         return 0
     if rules.profile.second_runner != "all" and uses_second_runner(scenario, spec, rules.profile):
         return 0  # profile_cudagraph_memory of v1/worker/gpu/model_runner.py gives 0 up to 0.28.0
-    return graphs_captured(scenario, capability)
+    return graphs_captured(scenario, capability_of(accelerator))
 
 
 def graphs_captured(scenario: Scenario, capability: tuple[int, int]) -> int:

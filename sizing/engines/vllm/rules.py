@@ -8,7 +8,10 @@ from sizing.engines.vllm.largest_items import EncoderRules, encoder_rules_of
 from sizing.engines.vllm.profile_rules import ProfileRules, profile_rules_of
 from sizing.versions import Version, at_least
 
-VERSIONS = ("0.4", "0.8", "0.9.1", "0.12", "0.14", "0.18", "0.20", "0.26", "0.28", "0.33")
+VERSIONS = (
+    *("0.4", "0.8", "0.9.1", "0.11", "0.12", "0.14", "0.17", "0.18", "0.20", "0.22", "0.24", "0.25", "0.26", "0.28"),
+    *("0.29", "0.33"),
+)
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 UNTAGGED = "0.2"  # builds from a checkout without tags call themselves 0.1.devN
 
@@ -40,7 +43,8 @@ class Rules:
     `text_only_flag`: --language-model-only allows no media of any kind.
     `long_mrope`: Qwen's rotary tables for images are four times as long, of every model that has them.
     `joins_lines`: tokens and concurrency are printed in one line.
-    `profiles_graphs`: an estimate of the CUDA graphs is taken out of the budget. `profile`: the profile run.
+    `profiles_graphs`: an estimate of the graphs is taken out of the budget, `profiles_amd_graphs` on AMD too.
+    `profile`: the profile run. `encoder`: the encoder's part of it.
     """
 
     v0: bool
@@ -64,6 +68,7 @@ class Rules:
     loads_unsplit: bool
     wide_trtllm: bool
     profiles_graphs: bool
+    profiles_amd_graphs: bool
     fraction: float
     plain_gib: bool
     joins_lines: bool
@@ -110,6 +115,7 @@ def rules_of(version: Version) -> Rules:
         text_only_flag=since("0.17.0"),  # config/multimodal.py
         long_mrope=not since("0.32.0"),  # model_executor/layers/rotary_embedding/mrope.py: positions_factor
         profiles_graphs=since("0.20.0"),  # envs.py: VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
+        profiles_amd_graphs=since("0.26.0"),  # v1/worker/gpu_worker.py
         fraction=0.92 if since("0.20.0") else 0.90,  # config/cache.py
         plain_gib=since("0.14.0"),  # utils/mem_utils.py: format_gib
         joins_lines=since("0.28.0"),  # v1/core/kv_cache_utils.py

@@ -8,7 +8,7 @@ from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from sizing.activations import ExpertWidths, expert_widths
 from sizing.engines.calibration import VLLM
-from sizing.engines.vllm.graphs import estimate_bytes, graphs_captured, reduces_by_nccl, sizes_up_to
+from sizing.engines.vllm.graphs import estimate_bytes, graphs_captured, graphs_estimated, reduces_by_nccl, sizes_up_to
 from sizing.engines.vllm.profile_rules import ProfileRules
 from sizing.engines.vllm.profile_run import activation_bytes, context_bytes, streams_of
 from sizing.engines.vllm.resolving import resolved_of
@@ -231,3 +231,13 @@ def test_graphs_of_more_peers_cost_more() -> None:
         for ranks in (4, 2)
     )
     assert (two, four - two) == (86 * VLLM.graph, 86 * 3 * VLLM.graph_peer)
+
+
+@pytest.mark.parametrize(("release", "amd", "nvidia"), [("0.22.1", 0, 102), ("0.26.0", 102, 102)])
+def test_graphs_on_amd_are_estimated_from_0_26_on(release: str, amd: int, nvidia: int) -> None:
+    """determine_available_memory asks is_cuda in 0.25.1 and is_cuda_alike in 0.26.0 (v1/worker/gpu_worker.py)."""
+    version, model = parse_version(release), "Qwen/Qwen3-30B-A3B"
+    assert version is not None
+    for card, graphs in (("mi300x", amd), ("h100-sxm5-80gb", nvidia)):
+        scenario = settled(model, card, engine_version=release)
+        assert graphs_estimated(scenario, find_entry(model).spec, rules_of(version), get_accelerator(card)) == graphs
