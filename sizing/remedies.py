@@ -72,7 +72,7 @@ def remedies(asked: Scenario, planned: EnginePlan, accelerator: Accelerator | No
 
 def _levers(trial: Trial, *, short: bool) -> Iterator[Lever]:
     asked, planned = trial.asked, trial.planned
-    yield from setting_levers(asked, planned.scenario, planned.spec, short=short)
+    yield from setting_levers(asked, planned.scenario, planned.spec, planned.total_memory or 1, short=short)
     yield from precision_levers(asked, trial.accelerator)
     if short:
         yield from load_levers(planned)

@@ -23,12 +23,15 @@ NOT_OFFLOADED = frozenset(
 GIB = 1 << 30
 LARGEST_FRACTION = 98  # hundredths; the driver's own context needs the rest
 USUAL_FRACTION = 95
+UNMEASURED = 5 * GIB  # what SGLang should have left beside its share (docs/advanced_features/hyperparameter_tuning.md)
 
 
-def setting_levers(asked: Scenario, resolved: Scenario, spec: ModelSpec, *, short: bool) -> Iterator[Lever]:
-    """From where the resolved scenario stands; `asked` is what was set."""
+def setting_levers(
+    asked: Scenario, resolved: Scenario, spec: ModelSpec, memory: int, *, short: bool
+) -> Iterator[Lever]:
+    """From where the resolved scenario stands; `asked` is what was set, `memory` what one GPU has."""
     known = OPTIONS[asked.engine]
-    fields = [steps for name, steps in _field_steps(asked, resolved, short) if name in known]
+    fields = [steps for name, steps in _field_steps(asked, resolved, memory, short) if name in known]
     for steps in (
         *fields,
         _experts_on_host(resolved, spec, short),
@@ -41,8 +44,9 @@ def setting_levers(asked: Scenario, resolved: Scenario, spec: ModelSpec, *, shor
             yield Lever("setting", steps)
 
 
-def _field_steps(asked: Scenario, resolved: Scenario, short: bool) -> Iterator[tuple[str, Sequence[Step]]]:
-    yield "memory_fraction", fraction_steps(resolved) if short else fraction_steps(resolved, USUAL_FRACTION)[-1:]
+def _field_steps(asked: Scenario, resolved: Scenario, memory: int, short: bool) -> Iterator[tuple[str, Sequence[Step]]]:
+    fractions = fraction_steps(resolved, memory, LARGEST_FRACTION if short else USUAL_FRACTION)
+    yield "memory_fraction", fractions if short else fractions[-1:]
     for name, least in SMALLEST_BATCH.items():
         now = getattr(resolved, name) or 0
         yield name, [_step(resolved, name, size) for size in _powers_below(now, least)]
@@ -96,9 +100,11 @@ def _weights_on_host(resolved: Scenario, spec: ModelSpec, short: bool) -> list[S
     ]
 
 
-def fraction_steps(resolved: Scenario, most: int = LARGEST_FRACTION) -> list[Step]:
-    """Hundredth by hundredth."""
+def fraction_steps(resolved: Scenario, memory: int, most: int) -> list[Step]:
+    """Hundredth by hundredth. SGLang does not measure what runs beside its share, so some memory has to stay free."""
     first = int((resolved.memory_fraction or 1) * 100) + 1
+    if resolved.engine == "sglang":
+        most = min(most, int(100 * (1 - UNMEASURED / memory)))
     return [_step(resolved, "memory_fraction", share / 100) for share in range(first, most + 1)]
 
 

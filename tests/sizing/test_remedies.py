@@ -14,6 +14,7 @@ from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan
 from sizing.levers.hardware import larger_cards, memory
 from sizing.levers.load import round_length
+from sizing.levers.settings import setting_levers
 from sizing.placement import PlacementError
 from sizing.remedies import MOST, remedies
 from sizing.report import Remedy
@@ -116,6 +117,19 @@ def test_an_fp8_cache_halves_128_kib_a_token() -> None:
         "batch_size": 16,
     }
     assert by_field(load)["kv_dtype"].gain_bytes == 8 * GIB
+
+
+@pytest.mark.parametrize(("accelerator", "most"), [("h100-sxm5-80gb", 0.93), ("l4", 0.77)])
+def test_sglang_keeps_five_gib_free(accelerator: str, most: float) -> None:
+    """5 of an H100's 79.2 GiB are 6.3 %, of an L4's 22.2 GiB 22.6 %."""
+    load = {"engine": "sglang", "model": LLAMA, "accelerator": accelerator, "context_length": 1024}
+    planned = planned_of(load)
+    total = planned.total_memory or 1
+    levers = setting_levers(make_scenario(load), planned.scenario, planned.spec, total, short=True)
+    values = [
+        step.values["memory_fraction"] for each in levers for step in each.steps if "memory_fraction" in step.values
+    ]
+    assert max(values) == most
 
 
 def test_the_smallest_step_that_suffices_is_chosen() -> None:

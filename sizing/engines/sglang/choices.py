@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from sizing.engines.sglang.defaults import MIB, Card, Reserved, chunk_default, fraction_default
+from sizing.engines.sglang.defaults import GIB_IN_MIB, MIB, Card, Reserved, chunk_default, fraction_default
 from sizing.engines.sglang.drafts import drafting_of
 from sizing.engines.sglang.pages import blackwell_page
 from sizing.engines.sglang.prefill_graphs import reserve_mib
@@ -21,6 +21,7 @@ STATE_RATIO = 0.9  # mamba_full_memory_ratio
 COMPRESSED_PAGE = 256
 SPARSE_PAGE = 64
 DRAFTED_REQUESTS, FIRST_DRAFTED_REQUESTS = 48, 32  # with speculative decoding, and before 0.4.5
+ADVISED_GIB = 5
 COMPRESSED_REQUESTS = 256  # DeepSeek-V4 (arg_groups/deepseek_v4_hook.py, 0.5.12 to 0.5.23)
 
 
@@ -82,8 +83,25 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
         draft=drafting.draft,
         draft_sized=drafting.sized,
     )
-    fraction = scenario.memory_fraction or _fraction(scenario, spec, traits, rules, card, chunk)
-    return Choices(settings=settings, fraction=fraction, own_ratio=_ratio(own_ratio), notes=notes)
+    own = _fraction(scenario, spec, traits, rules, card, chunk)
+    fraction = scenario.memory_fraction or own
+    return Choices(
+        settings=settings,
+        fraction=fraction,
+        own_ratio=_ratio(own_ratio),
+        notes=(*notes, *_tight(fraction, own, card)),
+    )
+
+
+def _tight(fraction: float, own: float, card: Card) -> list[str]:
+    """docs/advanced_features/hyperparameter_tuning.md: 5 to 8 GB left are good, with fewer memory may run out."""
+    left, usual = ((1 - share) * card.mib / GIB_IN_MIB for share in (fraction, own))
+    if fraction <= own or left >= ADVISED_GIB:
+        return []
+    return [
+        f"mem_fraction_static {fraction:g} leaves {left:.1f} GiB for activations and CUDA graphs, which SGLang does "
+        f"not measure; it would leave {usual:.1f} GiB itself, and its documentation advises 5 to 8."
+    ]
 
 
 def _fraction(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, card: Card, chunk: int) -> float:

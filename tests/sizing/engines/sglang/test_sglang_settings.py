@@ -223,3 +223,11 @@ def test_prediction_layers_are_loaded_only_for_drafts() -> None:
     drafted = ENGINE.plan(make_scenario({**settings, "speculative": {"method": "nextn"}}), spec, None).ranks[0]
     assert plain.draft == 0 < drafted.draft
     assert plain.weights == drafted.weights
+
+
+@pytest.mark.parametrize(("fraction", "left"), [(0.95, "4.0 GiB"), (0.9, None), (None, None)])
+def test_a_fraction_that_leaves_little_is_told(fraction: float | None, left: str | None) -> None:
+    """5 % of an H100's 81,559 MiB; SGLang itself leaves 13.5 GiB there."""
+    noted = [note for note in plan_of(MODELS["Llama-3.1-8B"], memory_fraction=fraction).notes if "measure" in note]
+    assert [left in note and "would leave 13.5 GiB" in note for note in noted if left] == [True] * (left is not None)
+    assert bool(noted) == (left is not None)
