@@ -75,7 +75,7 @@ def test_a_filter_is_in_the_address_and_changes_the_versions_offered() -> None:
     engine.set_value("tensorrt-llm")
     ran(app)
     assert app.query_params["engine"] in ("tensorrt-llm", ["tensorrt-llm"])
-    assert app.selectbox(key="accuracy_version").options == ["All", "not stated", "0.13", "0.19"]
+    assert app.selectbox(key="accuracy_version").options == ["All", "not stated", "0.13", "0.19", "1.1"]
     app.selectbox(key="accuracy_engine").set_value("")
     ran(app)
     assert "engine" not in app.query_params

@@ -113,7 +113,10 @@ def test_windows_that_are_not_heeded() -> None:
 def test_windows_of_llama_cpp_and_tensorrt_llm() -> None:
     """llama.cpp: 1,024 + 512 cells; TensorRT-LLM: a block of 32 more than the window; 52 layers × 8,192 B."""
     assert items(GEMMA, "llama.cpp", context_length=32_768) == {"window slack": 52 * 8192 * 512}
-    assert items(GEMMA, "tensorrt-llm", context_length=32_768) == {"window slack": 52 * 8192 * 32}
+    windows = {"context_length": 32_768, "hybrid_kv_cache_manager": True}  # max_attention_window
+    assert items(GEMMA, "tensorrt-llm", **windows) == {"window slack": 52 * 8192 * 32}
+    kept = items(GEMMA, "tensorrt-llm", context_length=32_768)
+    assert kept == {"windows kept at full length": 52 * 8192 * (32_768 - 1024)}
 
 
 def test_states_of_qwen3_next() -> None:
