@@ -50,8 +50,8 @@ class Entry:
     """A checkpoint. `released` (YYYY-MM-DD or YYYY-MM) is the day its repository appeared on the Hub, as llmfit
     1.1.17 lists it, or the month in its name. Without one, `sorted_as` places it among its generation and is not
     shown. `licence` is the Hub's licence tag, from the same list. `pools`: the repository has a modules.json of
-    sentence-transformers, by which engines serve it as an embedding model.
-    shown. `licence` is the Hub's licence tag, from the same list. `draft_for`: ids of the models that it drafts for.
+    sentence-transformers, by which engines serve it as an embedding model. `draft_for`: ids of the models that it
+    drafts for.
     """
 
     id: str

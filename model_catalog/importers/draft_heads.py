@@ -1,7 +1,8 @@
 """Checkpoints that only draft for a model: EAGLE, DFlash and DSpark heads, Medusa heads, MLP speculators.
 
 A head is written down as a small decoder (model_type llama, qwen3, kimi_k2, …) and changed from there. Sources:
-vllm/model_executor/models/{llama_eagle,llama_eagle3,deepseek_eagle3,qwen3_dflash,qwen3_dspark,medusa,mlp_speculator}.py
+vllm/model_executor/models/{llama_eagle,llama_eagle3,deepseek_eagle3,qwen3_dflash,laguna_dflash,qwen3_dspark,medusa,
+mlp_speculator}.py
 and vllm/transformers_utils/configs. What the engine shares with the target is decided where the head is loaded.
 """
 
@@ -28,6 +29,7 @@ ARCHITECTURES: Mapping[str, DraftKind] = {
     "LlamaForCausalLMEagle3": "eagle3",
     "DFlashDraftModel": "dflash",
     "DFlash2DraftModel": "dflash",
+    "DFlashLagunaForCausalLM": "dflash",
     "DSparkDraftModel": "dspark",
     "Qwen3DSparkModel": "dspark",
     "Qwen3OmniDSparkModel": "dspark",
@@ -39,6 +41,7 @@ OWN_TYPES: Mapping[str, DraftKind] = {"medusa": "medusa", "mlp_speculator": "mlp
 TAPS = 3  # hidden states of the target that EAGLE-3 joins
 INTO = ("q_proj.weight", "k_proj.weight", "v_proj.weight", "q_a_proj.weight", "kv_a_proj_with_mqa.weight")
 MOST_HEADS = 64
+LAGUNA = "laguna"
 Read = Callable[[Fields], ModelSpec]
 
 
@@ -99,8 +102,12 @@ def read_head(f: Fields, kind: DraftKind, read: Read) -> ModelSpec:
 def _decoder(f: Fields, read: Read) -> ModelSpec:
     """Layers are dense, and none predicts further tokens."""
     layer = decoder_fields(f)
-    dense = {"first_k_dense_replace": layer.layer_count(), "num_nextn_predict_layers": 0}
-    spec = read(overlaid(layer, dense if layer.has("first_k_dense_replace") else {}))
+    dense: dict[str, Any] = {}
+    if layer.has("first_k_dense_replace"):
+        dense = {"first_k_dense_replace": layer.layer_count(), "num_nextn_predict_layers": 0}
+    elif layer.model_type == LAGUNA:
+        dense = {"mlp_layer_types": ["dense"] * layer.layer_count()}
+    spec = read(overlaid(layer, dense))
     layer.raw("num_target_layers")
     return spec
 
@@ -183,7 +190,8 @@ def _block_head(f: Fields, spec: ModelSpec, kind: DraftKind) -> ModelSpec:
     if f.raw("architectures") == ["DFlash2DraftModel"]:
         f.doubt("architectures", "DFlash 2's convolutions and its selector of candidates are not counted.", kv=False)
     target = f.whole_or_none("target_hidden_size", minimum=1) or hidden
-    joined = _joining(hidden, target * (len(taps) if known else spec.num_layers))
+    states = len(taps) if known else spec.num_layers
+    joined = (*_joining(hidden, target * states), *(_state_norms(target, states) if spec.model_type == LAGUNA else ()))
     rows = f.whole_or_none("draft_vocab_size", minimum=1) or spec.vocab_size
     table = () if rows == spec.vocab_size else small("draft_id_to_target_id", rows, dtype="int64")
     return replace(
@@ -202,6 +210,11 @@ def _block_head(f: Fields, spec: ModelSpec, kind: DraftKind) -> ModelSpec:
     )
 
 
+def _state_norms(width: int, states: int) -> tuple[Tensor, ...]:
+    """A norm for each state of the target, before they are joined."""
+    return tuple(replace(each, count=states) for each in norm("model.aux_hidden_norms", width))
+
+
 def _block_layer(f: Fields, layer: Layer, method: Mapping[str, Any]) -> Layer:
     """One learned sink a head, where the config says so."""
     heads = [mixer.heads for mixer in layer.mixers if isinstance(mixer, Attention)]
@@ -212,7 +225,12 @@ def _block_layer(f: Fields, layer: Layer, method: Mapping[str, Any]) -> Layer:
 
 
 def _windows(f: Fields, spec: ModelSpec, method: Mapping[str, Any]) -> tuple[LayerRun, ...]:
-    """use_swa gives every layer a window, where layer_types gives none of them one."""
+    """use_swa gives every layer a window, where layer_types gives none of them one.
+
+    Laguna's heads keep all of a sequence, for windows are only a limit on what their attention reads.
+    """
+    if spec.model_type == LAGUNA:
+        return tuple(LayerRun(run.count, _windowed(run.layer, None)) for run in spec.layers)
     windowed = any(isinstance(m, Attention) and m.window for run in spec.layers for m in run.layer.mixers)
     if not method.get("use_swa") or windowed:
         return spec.layers
@@ -222,7 +240,7 @@ def _windows(f: Fields, spec: ModelSpec, method: Mapping[str, Any]) -> tuple[Lay
     return tuple(LayerRun(run.count, _windowed(run.layer, size)) for run in spec.layers)
 
 
-def _windowed(layer: Layer, size: int) -> Layer:
+def _windowed(layer: Layer, size: int | None) -> Layer:
     mixers = tuple(replace(mixer, window=size) if isinstance(mixer, Attention) else mixer for mixer in layer.mixers)
     return replace(layer, mixers=mixers)
 

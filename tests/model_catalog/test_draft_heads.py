@@ -62,6 +62,15 @@ def test_published_counts(entry: dict[str, Any]) -> None:
     assert rest in (0, end, 2 * end, full)
 
 
+def test_a_head_of_laguna_has_the_size_that_is_printed() -> None:
+    """The checkpoint size: 2.08 GiB, by vLLM 0.25.1; no layer is bounded by its window."""
+    spec = find_entry("poolside/Laguna-S-2.1-DFlash").spec
+    assert f"{elements(spec, ends=False) * 2 / 2**30:.2f}" == "2.08"
+    mixers = [mixer for layer in spec.each_layer() for mixer in layer.mixers]
+    assert [getattr(mixer, "window", 0) for mixer in mixers] == [None] * 6
+    assert any(t.name.startswith("model.aux_hidden_norms") and t.count == 6 for t in spec.tensors)
+
+
 def test_entries_of_drafts_are_found_and_not_listed() -> None:
     assert not {entry["id"] for entry in DRAFTS} & set(entry_ids())
     assert all(find_entry(entry["id"].upper()).spec.draft_kind for entry in DRAFTS)

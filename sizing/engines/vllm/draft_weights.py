@@ -70,9 +70,9 @@ def _format(scenario: Scenario) -> str:
 def fused_bytes(draft: ModelSpec, ranks: int) -> int:
     """DFlash keeps the key and value projections of all layers once more, joined, for the target's hidden states.
 
-    Source: vllm/model_executor/models/qwen3_dflash.py, _build_fused_kv_buffers.
+    Source: vllm/model_executor/models/qwen3_dflash.py, _build_fused_kv_buffers; that of laguna_dflash.py joins none.
     """
-    if draft.draft_kind not in BLOCK_HEADS:
+    if draft.draft_kind not in BLOCK_HEADS or draft.model_type == "laguna":
         return 0
     rows = sum(
         KEY_AND_VALUE * heads_per_rank(mixer.kv_heads, ranks) * mixer.head_dim

@@ -116,6 +116,27 @@ def test_a_draft_in_fewer_bits() -> None:
     assert refused.value.field == "speculative"
 
 
+@pytest.mark.parametrize(
+    ("longest", "available", "tokens"), [(262_144, 35.64, 1_018_134), (65_536, 35.20, 950_420)]
+)  # receipts v202 and v208
+def test_printed_pools_with_a_head_of_laguna(longest: int, available: float, tokens: int) -> None:
+    """The target has an FP8 cache and the head keeps all of its windowed layers. Sizes are printed to 0.01 GiB."""
+    least, most = (
+        plan(
+            "poolside/Laguna-S-2.1-INT4",
+            "dflash",
+            "poolside/Laguna-S-2.1-DFlash",
+            tokens=15,
+            engine_version="0.25.1",
+            max_model_len=longest,
+            max_num_batched_tokens=2048,
+            available_kv_bytes=int((available + error) * GIB),
+        ).printed.kv_tokens
+        for error in (-0.005, 0.005)
+    )
+    assert (least or 0) <= tokens <= (most or 0)
+
+
 def test_medusa_has_a_head_for_each_token_and_no_cache() -> None:
     head = read_config({"model_type": "medusa", "medusa_num_heads": 5, "hidden_size": 4096, "vocab_size": 128_256})
     planned = plan(LLAMA, "medusa", head, tokens=2)
