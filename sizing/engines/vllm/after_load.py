@@ -10,12 +10,14 @@ from model_catalog.tensors import Shard
 from sizing.engines.vllm.allocator import fused
 from sizing.placement import Placement, stage_sizes
 from sizing.weights.inventory import Inventory, Part, Stored, inventory
-from sizing.weights.packing import GGML, PLAIN
+from sizing.weights.packing import GGML, PACKED, PLAIN, Packing
 from sizing.weights.ranks import Ranks, divided, tensor_bytes
 
 HALF = 2
 UNPACKED = frozenset(PLAIN.values())
 GGML_TYPES = frozenset(GGML.values())
+FP8 = frozenset({PACKED["fp8"], PACKED["fp8-tensor"], PACKED["fp8-block"]})
+FIRST_WITH_FP8 = (8, 9)  # cards before it run FP8 with Marlin
 SCALE_BITS = 16
 
 
@@ -36,22 +38,30 @@ def _copy(part: Part, ranks: int) -> int:
     return total
 
 
-def repacked(held: Inventory, ranks: Ranks, sizes: list[int]) -> list[int]:
-    """Bytes, none or fewer, that each stage of so many layers has after Marlin laid GPTQ's matrices out.
+def repacked(held: Inventory, ranks: Ranks, sizes: list[int], *, fp8: bool) -> list[int]:
+    """Bytes that each stage of so many layers has more, or fewer, after Marlin laid matrices out.
 
-    It drops the zero points, which are all alike in symmetric checkpoints, and the order of the columns
-    (layers/quantization/kernels/mixed_precision/marlin.py).
+    Of GPTQ it drops the zero points, which are all alike in symmetric checkpoints, and the order of the columns. `fp8`:
+    it runs FP8 too, and keeps scales in 16 bits for each row and, of blocks, each 128 columns (layers/quantization/
+    kernels/mixed_precision/marlin.py, utils/marlin_utils_fp8.py). Log v006 has such experts: 1/64 more than FP8.
     """
-    each = [-sum(_dropped(stored, ranks) for stored in part) for part in held.kinds]
+    packings = {id(stored.packing): _marlin(stored.packing, fp8) for part in held.kinds for stored in part}
+    each = [sum(_change(stored, packings[id(stored.packing)], ranks) for stored in part) for part in held.kinds]
     return _by_stage(each, held, sizes)
 
 
-def _dropped(stored: Stored, ranks: Ranks) -> int:
-    packing = stored.packing
-    if not packing.column_bytes:  # only GPTQ stores an order of columns
+def _change(stored: Stored, packing: Packing, ranks: Ranks) -> int:
+    if packing == stored.packing:
         return 0
-    bare = replace(packing, block_bits=SCALE_BITS, column_bytes=0)
-    return tensor_bytes(stored, ranks) - tensor_bytes(replace(stored, packing=bare), ranks)
+    return tensor_bytes(replace(stored, packing=packing), ranks) - tensor_bytes(stored, ranks)
+
+
+def _marlin(packing: Packing, fp8: bool) -> Packing:
+    if packing.column_bytes:  # only GPTQ stores an order of columns
+        return replace(packing, block_bits=SCALE_BITS, column_bytes=0)
+    if fp8 and packing in FP8:
+        return Packing(packing.bits, 1, packing.block_columns, SCALE_BITS)
+    return packing
 
 
 def joined_gguf(held: Inventory, ranks: Ranks, sizes: list[int]) -> list[int]:

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
-from sizing.engines.vllm.after_load import absorbed_copies, joined_gguf, repacked
+from sizing.engines.vllm.after_load import FIRST_WITH_FP8, absorbed_copies, joined_gguf, repacked
 from sizing.engines.vllm.allocator import rounding_bytes
 from sizing.engines.vllm.buffers import buffer_bytes
 from sizing.engines.vllm.held import GEMMA4, NO_PADDING, SPARSE_LATENT, held_spec
 from sizing.engines.vllm.mxfp4 import Mxfp4Experts, mxfp4_experts
-from sizing.engines.vllm.rules import Rules, release_of, rules_of
+from sizing.engines.vllm.rules import release_of, rules_of
 from sizing.placement import stage_sizes
 from sizing.placement import stages as stages_of
 from sizing.scenario import Scenario
@@ -48,15 +48,27 @@ class StageWeights:
         return self.parameters + self.buffers + self.after_load
 
 
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What depends on the card and the release. `unsplit` as in allocator.py, `marlin_fp8` as in after_load.py."""
+
+    experts: Mxfp4Experts | None
+    unsplit: bool
+    marlin_fp8: bool
+
+
 def stage_weights(scenario: Scenario, spec: ModelSpec, capability: tuple[int, int]) -> list[StageWeights]:
     """One rank of each stage, first to last. `scenario` is resolved."""
-    rules = rules_of(release_of(scenario.engine_version)[1])
-    experts = mxfp4_experts(scenario, spec, capability)
-    held = held_spec(spec, experts.padding if experts else NO_PADDING)
+    loading = Loading(
+        experts=mxfp4_experts(scenario, spec, capability),
+        unsplit=rules_of(release_of(scenario.engine_version)[1]).loads_unsplit,
+        marlin_fp8=(0, 0) < capability < FIRST_WITH_FP8,
+    )
+    held = held_spec(spec, loading.experts.padding if loading.experts else NO_PADDING)
     known = inventory(held, scenario.weights).known
-    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, experts, rules.loads_unsplit)
+    key = ("vllm", scenario.placement, scenario.max_num_batched_tokens, loading)
     if key not in known:
-        known[key] = _with_buffers(_without_buffers(scenario, held, experts, rules), scenario, held)
+        known[key] = _with_buffers(_without_buffers(scenario, held, loading), scenario, held)
     stages: list[StageWeights] = known[key]
     return stages
 
@@ -70,20 +82,16 @@ def _with_buffers(stages: list[StageWeights], scenario: Scenario, held: ModelSpe
     ]
 
 
-def _without_buffers(
-    scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None, rules: Rules
-) -> list[StageWeights]:
+def _without_buffers(scenario: Scenario, held: ModelSpec, loading: Loading) -> list[StageWeights]:
     known = inventory(held, scenario.weights).known
-    key = ("vllm", scenario.placement, experts, rules.loads_unsplit)
+    key = ("vllm", scenario.placement, loading)
     if key not in known:
-        known[key] = _stage_weights(scenario, held, experts, rules)
+        known[key] = _stage_weights(scenario, held, loading)
     stages: list[StageWeights] = known[key]
     return stages
 
 
-def _stage_weights(
-    scenario: Scenario, held: ModelSpec, experts: Mxfp4Experts | None, rules: Rules
-) -> list[StageWeights]:
+def _stage_weights(scenario: Scenario, held: ModelSpec, loading: Loading) -> list[StageWeights]:
     """Without buffers."""
     placement, whole = scenario.placement, _whole(scenario, held)
     stages = rank_bytes(held, scenario.weights, placement, whole=whole, vocab_multiple=VOCAB_MULTIPLE)
@@ -93,19 +101,19 @@ def _stage_weights(
         _copy(stages, TensorClass.LM_HEAD)
     copies = absorbed_copies(held, scenario.weights, placement)
     sizes = stage_sizes(held.num_layers, placement.pipeline_parallel)
-    laid_out = experts.laid_out(held, sizes) if experts else [0] * len(sizes)
+    laid_out = loading.experts.laid_out(held, sizes) if loading.experts else [0] * len(sizes)
     ranks = ranks_of(placement, whole, VOCAB_MULTIPLE)
     inventoried = inventory(held, scenario.weights)
-    freed = repacked(inventoried, ranks, sizes)
+    relaid = repacked(inventoried, ranks, sizes, fp8=loading.marlin_fp8)
     joined = joined_gguf(inventoried, ranks, sizes)
-    rounding = rounding_bytes(inventoried, ranks, sizes, unsplit=rules.loads_unsplit)
+    rounding = rounding_bytes(inventoried, ranks, sizes, unsplit=loading.unsplit)
     return [
         StageWeights(
             parameters=sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION),
             encoder=sum(stage.get(kind, 0) for kind in TOWERS),
             prediction=stage.get(TensorClass.PREDICTION, 0),
             buffers=0,
-            after_load=copies[number] + laid_out[number] + freed[number] + joined[number],
+            after_load=copies[number] + laid_out[number] + relaid[number] + joined[number],
             rounding=rounding[number],
         )
         for number, stage in enumerate(stages)
