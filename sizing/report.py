@@ -195,7 +195,8 @@ class Grades:
 class Report:
     """All of the above for one Scenario, which is carried with every default resolved.
 
-    `differences` add up to reserved − logical bytes of the cache. `host`: None where the engine leaves nothing there.
+    `differences` add up to reserved − logical bytes of the cache. `host` is llama.cpp's; None
+    for engines that are told how much to leave there.
     """
 
     scenario: Scenario

@@ -215,7 +215,10 @@ def _notes(asked: Scenario, settled: Scenario, spec: ModelSpec, rules: Rules) ->
             "their cache."
         )
     if settled.cpu_moe_layers:
-        notes.append(f"The experts of the first {settled.cpu_moe_layers} layers stay in host memory.")
+        notes.append(
+            f"The experts of the first {settled.cpu_moe_layers} layers stay in host memory. The first GPU fetches them "
+            "matrix by matrix; of files that join the gate and up matrices twice as much is fetched at once."
+        )
     if not settled.kv_offload:
         notes.append("The cache is kept in host memory, the size of which is not known: it sets no limit here.")
     if asked.batch_size == 1 and asked.max_num_seqs is None and rules.streams and not rules.four_slots:
