@@ -82,6 +82,10 @@ class Case:
         return reduces_by_nccl(self.resolved.scenario, self.accelerator)
 
     @property
+    def multicasts(self) -> bool:
+        return budget.multicasts(self.resolved.scenario, self.resolved.rules, self.accelerator)
+
+    @property
     def linked(self) -> bool:
         return is_linked(self.accelerator)
 
@@ -142,15 +146,16 @@ def complete(case: Case) -> bool:
     return known and (case.printed("available_kv") or 0) > 0
 
 
-NOTHING = replace(VLLM, runtime=0, linked=0, unified=0, graph=0)
+NOTHING = replace(VLLM, runtime=0, linked=0, multicast=0, unified=0, graph=0)
 # Where each term stands alone beside those that come before it
 TERMS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
-    ("linked", lambda case: case.ranks > 1 and case.linked and not case.encodes and not case.unified),
+    ("linked", lambda case: case.ranks > 1 and case.linked and not (case.multicasts or case.encodes or case.unified)),
+    ("multicast", lambda case: case.multicasts and not case.encodes),
 )
 
 
 def fit(cases: Iterable[Case]) -> VllmConstants:
-    """What logs print by itself, then each term from the logs in which it stands alone; as it is where there are none.
+    """What logs print by itself, then each term from the logs in which it stands alone; nothing where there are none.
 
     `cases` may hold logs that are not complete; only what they print by itself is taken from them. On memory that is
     shared with the host the runs differ more than the models (v011 and v012 are one start), so there each log counts.
@@ -168,7 +173,7 @@ def fit(cases: Iterable[Case]) -> VllmConstants:
     known = [case for case in every if complete(case) and case.printed("weights") and case.states_release]
     for name, alone in TERMS:
         left = [(case, case.unexplained(fitted)) for case in known if alone(case)]
-        fitted = replace(fitted, **{name: _median(left, getattr(VLLM, name))})
+        fitted = replace(fitted, **{name: _median(left, 0)})
     shared = [case.unexplained(fitted) for case in known if case.unified]
     return replace(fitted, unified=round(median(shared)) if shared else VLLM.unified)
 

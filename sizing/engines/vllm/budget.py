@@ -72,7 +72,7 @@ def stage_terms(
             encoder=held.encoder,
             activation=encoder.with_decoder(peak) if first else peak,
             graphs=graphs,
-            runtime=runtime_bytes(scenario, accelerator, constants),
+            runtime=runtime_bytes(scenario, rules, accelerator, constants),
         )
         for held, draft, adapters, peak, first in zip(
             stages,
@@ -94,15 +94,24 @@ def _kept(scenario: Scenario, weights: int) -> int:
     return max(0, weights - (scenario.cpu_offload_bytes or 0))
 
 
-def runtime_bytes(scenario: Scenario, accelerator: Accelerator | None, constants: VllmConstants) -> int:
+def runtime_bytes(scenario: Scenario, rules: Rules, accelerator: Accelerator | None, constants: VllmConstants) -> int:
     """What appears outside of PyTorch after the first snapshot: libraries, and buffers for communication.
 
     NCCL connects a rank to its neighbours, of which a ring has two however many ranks there are; over PCIe it opens
     few channels, and no log shows more than on one GPU.
     """
-    shared = constants.unified if is_unified(accelerator) else 0
-    buffers = constants.linked if scenario.tensor_parallel > 1 and is_linked(accelerator) else 0
-    return constants.runtime + buffers + shared
+    linked = scenario.tensor_parallel > 1 and is_linked(accelerator)
+    return (
+        constants.runtime
+        + constants.linked * linked
+        + constants.multicast * multicasts(scenario, rules, accelerator)
+        + constants.unified * is_unified(accelerator)
+    )
+
+
+def multicasts(scenario: Scenario, rules: Rules, accelerator: Accelerator | None) -> bool:
+    """Whether NCCL's buffers for reductions in the switch are charged: those of more than two ranks, once."""
+    return rules.profile.counts_links and scenario.tensor_parallel > 2 and is_linked(accelerator)
 
 
 def error_bytes(memory: Memory, accelerator: Accelerator | None, constants: VllmConstants = VLLM) -> int:

@@ -17,6 +17,7 @@ class ProfileRules:
     `indexer_scores`: the indexer of sparse attention allocates the largest scores that it may need.
     `second_runner`: models that the second model runner serves unless told otherwise.
     `counts_kept`: what the runner keeps in PyTorch's memory is charged too, not only what the run adds.
+    `counts_links`: communicators are made after the first snapshot, so that their buffers are charged.
     `warms_sampler`: the second runner's sampler is run with every option.
     """
 
@@ -26,6 +27,7 @@ class ProfileRules:
     indexer_scores: bool
     second_runner: Second
     counts_kept: bool
+    counts_links: bool
     warms_sampler: bool
 
 
@@ -40,6 +42,7 @@ def profile_rules_of(version: Version) -> ProfileRules:
         indexer_scores=since("0.19.0"),  # VLLM_SPARSE_INDEXER_MAX_LOGITS_MB in envs.py of 0.18.0 and 0.19.0
         second_runner=_second_runner(version),
         counts_kept=since("0.27.0"),  # utils/mem_utils.py of 0.26.0 and 0.27.1
+        counts_links=not since("0.11.0"),  # init_device of v1/worker/gpu_worker.py of 0.10.2 and 0.11.0
         warms_sampler=since("0.33.0"),  # v1/worker/gpu/model_runner.py of 0.32.0 and 0.33.0
     )
 

@@ -96,3 +96,16 @@ def test_the_log_counts_all_that_is_loaded() -> None:
     rank = plan.ranks[0]
     assert rank.encoder > 0
     assert plan.log.model_loading_bytes == rank.weights + rank.encoder
+
+
+def test_communicators_are_charged_before_0_11() -> None:
+    """vllm-project/vllm issue 21348 (v333): 8.11 GiB on four H100, by the constant of eight (v115)."""
+    model = "Qwen/Qwen3-235B-A22B-FP8"
+    old, new = (
+        planned(model, engine_version=release, tensor_parallel=4, max_model_len=40_960).ranks[0]
+        for release in ("0.9.2", "0.11.0")
+    )
+    assert (old.available or 0) / GIB == pytest.approx(8.11, rel=0.03)
+    assert old.runtime > new.runtime
+    two = [planned(model, engine_version=release, tensor_parallel=2).ranks[0] for release in ("0.9.2", "0.11.0")]
+    assert two[0].runtime == two[1].runtime
