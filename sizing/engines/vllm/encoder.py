@@ -18,6 +18,7 @@ from sizing.media.limits import tower_kinds
 from sizing.scenario import Scenario
 
 HALF = 2
+MASK_ALIGNMENT = 8  # PyTorch copies a mask into rows of a multiple (aten/src/ATen/native/transformers/attention.cpp)
 UNLIMITED = 999  # items a request may carry where no limit is set (vllm/config/multimodal.py)
 KINDS = {
     "image": TensorClass.VISION,
@@ -82,6 +83,11 @@ def _limit(scenario: Scenario, kind: str) -> int:
     return UNLIMITED if limit is None else int(limit)
 
 
+def assumed(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
+    """Whether an encoder is run whose largest items are not known."""
+    return is_run(scenario, spec, rules) and batch_of(scenario, spec, rules.encoder) is None
+
+
 def encoder_run(scenario: Scenario, spec: ModelSpec, rules: Rules, otherwise: int) -> EncoderRun:
     """`otherwise`: bytes kept for a family whose items are not known, a fitted constant.
 
@@ -97,7 +103,13 @@ def encoder_run(scenario: Scenario, spec: ModelSpec, rules: Rules, otherwise: in
     at_once = batch.largest.at_once or batch.items * batch.largest.item.patches
     given = HALF * _width_out(spec) * _embeddings(batch, rules.encoder)
     kept = given if uses_second_runner(scenario, spec, rules.profile) else read + given
-    return EncoderRun(peak=read + HALF * at_once * within, kept=kept)
+    mask = _mask_numbers(at_once) if batch.largest.masked else 0
+    return EncoderRun(peak=read + HALF * (at_once * within + mask), kept=kept)
+
+
+def _mask_numbers(patches: int) -> int:
+    padded = -(-patches // MASK_ALIGNMENT) * MASK_ALIGNMENT
+    return patches * (patches if padded == patches else patches + padded)
 
 
 def _embeddings(batch: Batch, rules: EncoderRules) -> int:

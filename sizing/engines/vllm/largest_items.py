@@ -22,6 +22,7 @@ class EncoderRules:
     `long_videos`: Qwen2-VL's video has up to 14 frames of the largest image. `many_frames`: Qwen3-VL's has 24,576.
     `counts_marks`: the marks around and between embeddings are reckoned with. `spreads`: room for them is kept too.
     `ties_by_name`: of kinds with as many tokens the last by name is taken, not the first.
+    `masks_images`: Pixtral's encoder attends with a dense mask over all images of a batch.
     `second_runner`: the second model runner (runner.py) runs the encoder at start-up too.
     """
 
@@ -30,6 +31,7 @@ class EncoderRules:
     counts_marks: bool
     spreads: bool
     ties_by_name: bool
+    masks_images: bool
     second_runner: bool
 
 
@@ -45,17 +47,22 @@ def encoder_rules_of(version: Version) -> EncoderRules:
         counts_marks=not since("0.13.0"),  # v1/core/encoder_cache_manager.py of 0.12.0 and 0.13.0
         spreads=since("0.11.0rc0") and not since("0.13.0"),  # expanded_outputs in 0.11.0 and 0.12.0
         ties_by_name=since("0.17.0"),  # get_modality_with_max_tokens in 0.16.0 and 0.17.1
+        masks_images=since("0.12.0") and not since("0.29.0"),  # pixtral.py: before with xformers, since without a mask
         second_runner=since("0.27.0"),  # profile_run of v1/worker/gpu/model_runner.py of 0.26.0 and 0.27.0
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """`reckoned`: tokens that vLLM plans with. `at_once`: patches in one pass, where items or frames go one by one."""
+    """`reckoned`: tokens that vLLM plans with. `at_once`: patches in one pass, where items or frames go one by one.
+
+    `masked`: all patches of a pass attend by a mask of patches × patches.
+    """
 
     item: Item
     reckoned: int
     at_once: int | None = None
+    masked: bool = False
 
 
 Rule = Callable[[int, EncoderRules], dict[str, Largest]]  # of max_model_len and the release
@@ -117,6 +124,14 @@ def _llama4(longest: int, rules: EncoderRules) -> dict[str, Largest]:
     return {"image": Largest(Item(17 * 577, 17 * 144, 17 * 144), 17 * 144)}
 
 
+def _mistral(longest: int, rules: EncoderRules) -> dict[str, Largest]:
+    """An image of 1,540 × 1,540; the breaks after its rows were reckoned with until 0.12 (mistral3.py)."""
+    image = family_of("mistral3").image
+    assert image is not None
+    item = image(1540, 1540)
+    return {"image": Largest(item, item.tokens if rules.counts_marks else item.encoded, masked=rules.masks_images)}
+
+
 RULES = MappingProxyType(
     {
         "gemma3": _gemma3,
@@ -124,6 +139,8 @@ RULES = MappingProxyType(
         "gemma4_unified": _gemma4,
         "kimi_k25": _kimi,
         "llama4": _llama4,
+        "ministral3": _mistral,
+        "mistral3": _mistral,
         "qwen2_vl": _qwen2,
         "qwen2_5_vl": _qwen2,
         "qwen3_vl": _qwen3,

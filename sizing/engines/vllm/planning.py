@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
+from sizing.engines.calibration import GIB, VLLM
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.vllm import budget
-from sizing.engines.vllm.encoder import batch_of, is_run
+from sizing.engines.vllm.encoder import assumed, batch_of, is_run
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.platforms import platform_notes
 from sizing.engines.vllm.pool import PoolCache
@@ -33,7 +34,9 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     given = scenario.available_kv_bytes is not None
     longest = resolved.scenario.max_model_len or 1
     printed, lines = _printed(resolved, ranks, longest)
-    encoder_line = _encoder_line(resolved, spec)
+    held = loaded_spec(resolved.scenario, spec, resolved.rules)
+    encoder_line = _encoder_line(resolved, held)
+    memory_notes = () if given else (*memory.notes, *_encoder_notes(resolved, held))
     return EnginePlan(
         scenario=resolved.scenario,
         spec=spec,
@@ -44,15 +47,21 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
         printed=printed,
         log=Log(model_loading_bytes=terms[0].loaded, lines=(*encoder_line, *lines) if lines else lines),
         grades=_grades(resolved, spec, foreign),
-        notes=(*resolved.notes, *foreign, *(() if given else memory.notes), *_start_notes(ranks, longest)),
+        notes=(*resolved.notes, *foreign, *memory_notes, *_start_notes(ranks, longest)),
         error_bytes=0 if given else budget.error_bytes(memory, accelerator),
     )
 
 
-def _encoder_line(resolved: Resolved, spec: ModelSpec) -> tuple[str, ...]:
-    held = loaded_spec(resolved.scenario, spec, resolved.rules)
+def _encoder_line(resolved: Resolved, held: ModelSpec) -> tuple[str, ...]:
     batch = batch_of(resolved.scenario, held, resolved.rules.encoder)
     return (batch.line,) if batch and is_run(resolved.scenario, held, resolved.rules) else ()
+
+
+def _encoder_notes(resolved: Resolved, held: ModelSpec) -> tuple[str, ...]:
+    if not assumed(resolved.scenario, held, resolved.rules):
+        return ()
+    size = f"{VLLM.encoder / GIB:.1f} GiB ({VLLM.encoder / 1e9:.1f} GB)"
+    return (f"What vLLM's start-up run of this model's encoder takes is not known: {size} are assumed.",)
 
 
 def _grades(resolved: Resolved, spec: ModelSpec, foreign: tuple[str, ...]) -> Grades:

@@ -6,8 +6,11 @@ import pytest
 
 from sizing.answer import find_accelerator, find_spec
 from sizing.engines.plan import EnginePlan
+from sizing.engines.vllm.encoder import encoder_run
+from sizing.engines.vllm.rules import rules_of
 from sizing.scenario import make_scenario
 from sizing.size import plan
+from sizing.versions import parse_version
 
 GIB = 2**30
 BATCH = (
@@ -85,10 +88,13 @@ def test_a_long_video_of_qwen2_takes_what_its_length_allows() -> None:
 
 
 def test_a_family_without_rules_has_the_fitted_constant() -> None:
-    model = "mistralai/Devstral-Small-2-24B-Instruct-2512"
-    seeing, text = planned(model), planned(model, media_limits={"image": 0})
+    model, told = "zai-org/GLM-5.3-Flash", "What vLLM's start-up run of this model's encoder takes is not known"
+    seeing, text = (
+        planned(model, tensor_parallel=4, media_limits=limits) for limits in (None, {"image": 0, "video": 0})
+    )
     assert seeing.ranks[0].activation > text.ranks[0].activation
     assert not seeing.log.lines[0].startswith("Encoder")
+    assert [any(note.startswith(told) for note in case.notes) for case in (seeing, text)] == [True, False]
 
 
 def test_the_second_runner_ran_no_encoder_before_0_27() -> None:
@@ -97,3 +103,20 @@ def test_the_second_runner_ran_no_encoder_before_0_27() -> None:
     assert not old.log.lines[0].startswith("Encoder")
     assert new.log.lines[0].startswith("Encoder")
     assert old.ranks[0].activation < new.ranks[0].activation
+
+
+@pytest.mark.parametrize(
+    ("tokens", "items", "mask"),
+    [(8192, "2 image", 24_200 * 24_200), (2048, "1 image", 12_100 * (12_100 + 12_104))],
+)
+def test_a_mask_over_all_images_of_a_batch(tokens: int, items: str, mask: int) -> None:
+    """110 × 110 patches of an image by those of all; PyTorch copies rows that aren't a multiple of 8.
+
+    By hand: vllm/model_executor/models/pixtral.py of 0.28.0 and 0.29.0.
+    """
+    model, peaks = "mistralai/Devstral-Small-2-24B-Instruct-2512", []
+    for release in ("0.28.0", "0.29.0"):
+        case = planned(model, engine_version=release, max_num_batched_tokens=tokens)
+        assert case.log.lines[0] == BATCH.format(max(tokens, 3025), items)
+        peaks.append(encoder_run(case.scenario, find_spec(model), rules_of(parse_version(release)), 0).peak)
+    assert peaks[0] - peaks[1] == 2 * mask
