@@ -13,6 +13,9 @@ VERSIONS = (
     *("0.29", "0.33"),
 )
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
+# First release whose layers of the kind set num_prefill_checkpoint_blocks (models/kimi_k3, layers/mamba); a log of
+# Qwen3.6-27B on a GH200 with 0.30.0 (v326) has none.
+CHECKPOINTS = {"kda": "0.29.0", "mamba2": "0.32.0", "gated_delta": "0.33.0"}
 UNTAGGED = "0.2"  # builds from a checkout without tags call themselves 0.1.devN
 
 
@@ -27,7 +30,7 @@ class Rules:
     `old_token_line`: the printed tokens are blocks // groups × the smallest block size.
     `runs_ahead`: one more batch is in flight than there are pipeline stages; before, windows reserve one batch.
     `caches_states`: prefix caching is on by default for recurrent models too.
-    `checkpoints`: one more state block for Mamba 2 and FlashInfer's GDN kernel, which aligns blocks to 64.
+    `checkpoints`: kinds of states that take one more block while a prompt is read, to go on from.
     `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
     `sparse_on_sm100`, `sparse_on_sm120`: FlashInfer's kernels run sparse latent attention there.
@@ -54,7 +57,7 @@ class Rules:
     old_token_line: bool
     runs_ahead: bool
     caches_states: bool
-    checkpoints: bool
+    checkpoints: frozenset[str]
     near_equal: int
     sparse_packed: bool
     sparse_on_sm100: bool
@@ -96,7 +99,7 @@ def rules_of(version: Version) -> Rules:
         old_token_line=not since("0.20.1"),  # v1/core/kv_cache_utils.py
         runs_ahead=since("0.26.0rc0"),  # max_in_flight_tokens; log v200 (0.25.1) has it not, v185 (0.26.1rc0) has it
         caches_states=since("0.28.0"),  # engine/arg_utils.py: opt-in for hybrids in 0.26 and 0.27
-        checkpoints=since("0.29.0"),  # v1/kv_cache_interface.py: num_prefill_checkpoint_blocks
+        checkpoints=frozenset(kind for kind, release in CHECKPOINTS.items() if since(release)),
         near_equal=30 if since("0.18.0") else 25 if since("0.12.0") else 20,  # v1/core/kv_cache_utils.py
         sparse_packed=since("0.11.0rc0") and not since("0.11.1"),  # models/config.py: DeepseekV32ForCausalLM
         sparse_on_sm100=since("0.17.0"),  # platforms/cuda.py, as the next

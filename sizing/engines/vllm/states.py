@@ -38,11 +38,11 @@ def state_mode(
     """Checkpoints: Mamba 2, GDN where FlashInfer runs it (SM90), FlashKDA; others have none."""
     if not prefix_caching:
         return StateMode(False, 0, 1, spec)
-    flash_infer = "gated_delta" in kinds and capability[0] == 9
-    flash_kda = model_type in FLASH_KDA
-    kept = rules.checkpoints and ("mamba2" in kinds or flash_infer or flash_kda)
+    flash_infer = "gated_delta" in kinds and capability[0] == 9 and "gated_delta" in rules.checkpoints
+    flash_kda = model_type in FLASH_KDA and "kda" in rules.checkpoints
+    mamba = "mamba2" in kinds and "mamba2" in rules.checkpoints
     alignment = GDN_CHECKPOINT if flash_infer else FLASH_KDA_CHECKPOINT if flash_kda else 1
-    return StateMode(True, int(kept), alignment if rules.checkpoints else 1, spec)
+    return StateMode(True, int(mamba or flash_infer or flash_kda), alignment, spec)
 
 
 def state_bytes(mixer: Recurrent, element: tuple[int, int], spec: int) -> int:

@@ -200,7 +200,6 @@ def test_what_changed_when() -> None:
     for name, before, after in (
         ("chunks_bounded", "0.13.0", "0.14.0"),
         ("caches_states", "0.27.1", "0.28.0"),
-        ("checkpoints", "0.28.0", "0.29.0"),
         ("pools_states", "0.10.1.1", "0.10.2"),
         ("profiles_graphs", "0.19.1", "0.20.0"),
         ("joins_lines", "0.27.1", "0.28.0"),
@@ -248,3 +247,20 @@ def test_a_default_batch_is_no_larger_than_all_sequences_at_full_length() -> Non
         values = {"max_num_batched_tokens": None} | settings
         found = m.plan(m.LLAMA_8B, H100, engine_version=release, **values).scenario
         assert (found.max_num_seqs, found.max_num_batched_tokens) == batch, (release, settings)
+
+
+def test_states_to_go_on_from_by_kind_and_release() -> None:
+    """v326: Qwen3.6-27B with an fp8 cache on a GH200, 0.30.0: blocks of 1,568 tokens, 26.84 GiB are 817,015 tokens."""
+    (gated,) = (find_entry("Qwen/Qwen3.6-27B").spec,)
+    settings: dict[str, Any] = {"max_model_len": 131_072, "kv_dtype": "fp8", "prefix_caching": True}
+    low, high = within(gated, "0.30.0", 26.84, **settings)
+    assert low <= 817_015 <= high
+    blocks = [m.groups(gated, engine_version=release, **settings)[0][1] for release in ("0.32.0", "0.33.0")]
+    assert blocks == [1568, 1600]
+    nemotron = find_entry("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16").spec
+    taken = {
+        release: {row[2] for row in m.groups(nemotron, engine_version=release, **settings)}
+        for release in ("0.31.0", "0.32.0")
+    }
+    assert 2 in taken["0.31.0"]
+    assert 3 in taken["0.32.0"]
