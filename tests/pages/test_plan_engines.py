@@ -167,7 +167,7 @@ def test_a_draft_of_its_own_is_offered_and_counted() -> None:
     ran(app.selectbox(key="form_draft_method").set_value("eagle3"))
     head = "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"
     assert query(app, "speculative.model") == head
-    assert app.selectbox(key="form_draft_model_eagle3").options == ["None", head.rpartition("/")[2]]
+    assert app.selectbox(key="form_draft_model_eagle3").options[:2] == ["None", head.rpartition("/")[2]]
     assert int(figures(app)["Max requests"]) < int(before)
     app.session_state["details"] = "Terms"
     assert ">Draft<" in ran(app).get("html")[-1].proto.body

@@ -13,7 +13,7 @@ from sizing.scenario import make_scenario
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 HEAD = "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"
 SMALL = "meta-llama/Llama-3.2-1B-Instruct"
-HYBRID, BLOCK_HEAD = "Qwen/Qwen3.6-35B-A3B", "z-lab/Qwen3.6-35B-A3B-DFlash"
+HYBRID, BLOCK_HEAD = "Qwen/Qwen3.6-35B-A3B", "AEON-7/AEON-DFlash-Qwen3.6-35B-A3B"
 GIB, MIB = 2**30, 2**20
 # Published elements less the embedding, which is the target's, and a table that no engine keeps.
 HELD = 950_186_496 - 128_256 * 4096 - 128_256

@@ -72,7 +72,7 @@ def test_a_whole_model_drafts_with_all_of_its_own() -> None:
 
 def test_a_block_head_keeps_its_key_and_value_projections_twice() -> None:
     """vLLM prints a checkpoint of 0.88 GiB (473,995,264 elements) for this head."""
-    with_head = plan("Qwen/Qwen3.6-35B-A3B", "dflash", "z-lab/Qwen3.6-35B-A3B-DFlash")
+    with_head = plan("Qwen/Qwen3.6-35B-A3B", "dflash", "AEON-7/AEON-DFlash-Qwen3.6-35B-A3B")
     twice = 2 * 8 * 2 * 4 * 128 * 2048
     table = 2 * 262_144 * 128
     assert 0 <= drafts(with_head)[0] - (2 * 473_995_264 + twice + table) < 4 * 2**20
@@ -92,7 +92,7 @@ def test_printed_pools_with_a_block_head(
     planned = plan(
         "Qwen/Qwen3.6-35B-A3B",
         "dflash",
-        "z-lab/Qwen3.6-35B-A3B-DFlash",
+        "AEON-7/AEON-DFlash-Qwen3.6-35B-A3B",
         engine_version=version,
         prefix_caching=True,
         max_num_batched_tokens=32_768,
