@@ -17,11 +17,11 @@ class Fitted:
 class VllmConstants:
     """What vLLM's start-up logs give and no rule does; scripts/fit.py fits them again and checks them.
 
-    `runtime`: outside of PyTorch on one GPU. `linked`: more where tensor-parallel ranks talk over NVLink or its like.
-    `multicast`: and more where there are more than two, in releases that charge communicators: a log of one model.
-    `unified`: more on accelerators that share their memory with the host.
-    `encoder`: of an encoder whose largest inputs are not known (largest_items.py); what Qwen3-VL's took in 0.12.
-    `graph`: of vLLM's estimate, for each CUDA graph; `graph_peer`: and for each other rank that NCCL talks to in it.
+    `runtime`: outside of PyTorch on one GPU. `linked`: more where ranks talk over NVLink or its like. `multicast`: and
+    more where there are more than two, in releases that charge communicators; a log of one model. `unified`: more on
+    accelerators that share their memory with the host. `encoder`: of an encoder whose largest inputs are not known
+    (largest_items.py); what Qwen3-VL's took in 0.12. `graph`: of vLLM's estimate, for each CUDA graph; `graph_peer`:
+    and for each other rank that NCCL talks to in it.
     `error_share`: what 9 in 10 predictions of the memory that is left for the cache are off by at most, as a share of
     the card's memory, for models left out of the fit. `unified_error_share`: the largest of them, on accelerators that
     share their memory with the host.

@@ -20,6 +20,7 @@ from sizing.engines.vllm.graphs import estimate_bytes
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.profile_run import activation_bytes
 from sizing.engines.vllm.rules import Rules
+from sizing.engines.vllm.runner import is_mixture
 from sizing.engines.vllm.weights import stage_weights
 from sizing.memory import Memory
 from sizing.report import Grade
@@ -72,7 +73,7 @@ def stage_terms(
             encoder=held.encoder,
             activation=encoder.with_decoder(peak) if first else peak,
             graphs=graphs,
-            runtime=runtime_bytes(scenario, rules, accelerator, constants),
+            runtime=runtime_bytes(scenario, spec, rules, accelerator, constants),
         )
         for held, draft, adapters, peak, first in zip(
             stages,
@@ -94,19 +95,26 @@ def _kept(scenario: Scenario, weights: int) -> int:
     return max(0, weights - (scenario.cpu_offload_bytes or 0))
 
 
-def runtime_bytes(scenario: Scenario, rules: Rules, accelerator: Accelerator | None, constants: VllmConstants) -> int:
+def runtime_bytes(
+    scenario: Scenario, spec: ModelSpec, rules: Rules, accelerator: Accelerator | None, constants: VllmConstants
+) -> int:
     """What appears outside of PyTorch after the first snapshot: libraries, and buffers for communication.
 
     NCCL connects a rank to its neighbours, of which a ring has two however many ranks there are; over PCIe it opens
     few channels, and no log shows more than on one GPU.
     """
-    linked = scenario.tensor_parallel > 1 and is_linked(accelerator)
     return (
         constants.runtime
-        + constants.linked * linked
+        + constants.linked * talks(scenario, spec, accelerator)
         + constants.multicast * multicasts(scenario, rules, accelerator)
         + constants.unified * is_unified(accelerator)
     )
+
+
+def talks(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> bool:
+    """Whether a rank exchanges activations over links, in its group or with the experts of all replicas."""
+    shared = scenario.data_parallel > 1 and is_mixture(spec)
+    return (scenario.tensor_parallel > 1 or shared) and is_linked(accelerator)
 
 
 def multicasts(scenario: Scenario, rules: Rules, accelerator: Accelerator | None) -> bool:

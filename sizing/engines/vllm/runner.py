@@ -22,7 +22,7 @@ def uses_second_runner(scenario: Scenario, spec: ModelSpec, rules: ProfileRules)
             return True
         case "dense":
             recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
-            return not recurrent and (spec.model_type in MIXTURES or not _is_mixture(spec))
+            return not recurrent and (spec.model_type in MIXTURES or not is_mixture(spec))
         case "listed":
             return spec.model_type in LISTED
         case "three" | "qwen3":
@@ -32,8 +32,9 @@ def uses_second_runner(scenario: Scenario, spec: ModelSpec, rules: ProfileRules)
             return False
 
 
-def _is_mixture(spec: ModelSpec) -> bool:
-    return any(run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers)
+def is_mixture(spec: ModelSpec) -> bool:
+    """Whether it has routed experts."""
+    return any(run.layer.feed_forward is not None and run.layer.feed_forward.experts > 0 for run in spec.layers)
 
 
 def _is_quantized(scenario: Scenario, spec: ModelSpec) -> bool:

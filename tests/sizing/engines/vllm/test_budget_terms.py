@@ -109,3 +109,16 @@ def test_communicators_are_charged_before_0_11() -> None:
     assert old.runtime > new.runtime
     two = [planned(model, engine_version=release, tensor_parallel=2).ranks[0] for release in ("0.9.2", "0.11.0")]
     assert two[0].runtime == two[1].runtime
+
+
+def test_replicas_of_a_mixture_talk_and_others_do_not() -> None:
+    """0.61 GiB outside of PyTorch with two replicas of Qwen3-30B-A3B (a log of 0.12), as with two ranks (v054)."""
+    mixture, alone = (planned("Qwen/Qwen3-30B-A3B", data_parallel=replicas).ranks[0] for replicas in (2, 1))
+    assert mixture.runtime / GIB == pytest.approx(0.61, rel=0.12)
+    assert alone.runtime == planned(LLAMA, data_parallel=2).ranks[0].runtime < mixture.runtime
+    assert planned("Qwen/Qwen3-30B-A3B").ranks[0].weights > 1.8 * mixture.weights
+
+
+def test_another_log_of_the_profile() -> None:
+    """torch peak memory increase: 1.89GiB ... weights memory: 14.99GiB in an analysis of logs of 0.19.0."""
+    assert planned(LLAMA, engine_version="0.19.0").ranks[0].activation / GIB == pytest.approx(1.89, abs=0.015)
