@@ -1,24 +1,23 @@
-"""Public start-up logs of llama.cpp and its fork, and what the engine makes of the settings that they state.
+"""llama.cpp's receipts (tests/receipts/llama_cpp.json) planned, and the caches of a model in MiB."""
 
-A line of receipts.jsonl: `link`, the `model` (a catalog id, or `layers` as [count, heads, KV heads, head size, window]
-where the catalog has none), the `scenario`, and what was `printed` in MiB: `main`, `window` and `draft` caches, the
-`state`, the `weights` on the device and the `host`, the `compute` buffer, or the `total` of all caches.
-"""
-
-import json
 from pathlib import Path
 from typing import Any
 
 from model_catalog.lookup import find_entry
 from model_catalog.spec import Attention, FeedForward, Layer, LayerRun, ModelSpec
+from sizing.answer import find_spec
 from sizing.engines.llama_cpp.planning import plan
 from sizing.engines.llama_cpp.printed import sizes
 from sizing.engines.llama_cpp.resolving import Resolved, resolved_of
 from sizing.engines.plan import EnginePlan
-from sizing.scenario import Scenario, make_scenario
+from sizing.receipts.receipt import read_receipts
+from sizing.receipts.shapes import read_shapes
+from sizing.scenario import make_scenario
 
+FOLDER = Path(__file__).parents[3] / "receipts"
+RECEIPTS = {receipt.id: receipt for receipt in read_receipts(FOLDER) if receipt.engine == "llama.cpp"}
+SHAPES = read_shapes(FOLDER)
 MIB = 2**20
-RECEIPTS = [json.loads(line) for line in (Path(__file__).parent / "receipts.jsonl").read_text().splitlines()]
 
 
 def spec_of(*runs: tuple[int, int, int, int, int | None], **sizes: int) -> ModelSpec:
@@ -44,24 +43,16 @@ def _attention(heads: int, kv_heads: int, head_dim: int, window: int | None) -> 
     return Attention(heads=heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=head_dim, window=window)
 
 
-def model_of(receipt: dict[str, Any]) -> ModelSpec:
-    model = receipt["model"]
-    if isinstance(model, str):
-        return find_entry(model).spec
-    return spec_of(*model["layers"], **{name: size for name, size in model.items() if name != "layers"})
+def planned(receipt_id: str) -> EnginePlan:
+    receipt = RECEIPTS[receipt_id]
+    spec = SHAPES[receipt.shape] if receipt.shape else find_spec(receipt.model or "")
+    return plan(make_scenario(receipt.values), spec, None)
 
 
-def scenario_of(receipt: dict[str, Any]) -> Scenario:
-    return make_scenario({"model": "test", "engine": "llama.cpp"} | receipt["scenario"])
-
-
-def planned(receipt: dict[str, Any]) -> EnginePlan:
-    return plan(scenario_of(receipt), model_of(receipt), None)
-
-
-def predicted(receipt: dict[str, Any]) -> dict[str, dict[str, float]]:
+def predicted(model: str, **settings: Any) -> dict[str, dict[str, float]]:
     """The caches that would be printed, in MiB."""
-    resolved = resolved_of(scenario_of(receipt), model_of(receipt))
+    scenario = make_scenario({"model": model, "engine": "llama.cpp"} | settings)
+    resolved = resolved_of(scenario, find_entry(model).spec)
     tokens, sequences = resolved.tokens, resolved.sequences
     found = {}
     for rows in resolved.layout.whole.rows:

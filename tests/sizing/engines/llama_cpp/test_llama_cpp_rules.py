@@ -22,7 +22,7 @@ GIB = 2**30
 
 def asked(model: str, **fields: Any) -> dict[str, float]:
     """The whole cache and each part of it in MiB."""
-    found = predicted({"model": model, "scenario": fields})
+    found = predicted(model, **fields)
     return {name: each["size"] for name, each in found.items()}
 
 
@@ -136,7 +136,7 @@ def test_indexer_keys_are_kept_in_the_cache_type_without_scales() -> None:
 
 
 def test_the_indexer_of_minimax_m3_has_a_value_too() -> None:
-    found = predicted({"model": "MiniMaxAI/MiniMax-M3", "scenario": {"context_length": 1024}})
+    found = predicted("MiniMaxAI/MiniMax-M3", context_length=1024)
     assert (found["indexer"]["key"] * MIB, found["indexer"]["value"] * MIB) == (57 * 256 * 1024, 57 * 256 * 1024)
 
 
