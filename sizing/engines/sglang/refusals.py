@@ -2,26 +2,18 @@
 
 from model_catalog.spec import ModelSpec
 from sizing.cache_formats import DS_MLA, resolve_kv
+from sizing.engines.foreign import check_foreign
 from sizing.engines.sglang.rows import ELEMENT, FP4
 from sizing.engines.sglang.rules import Rules
 from sizing.engines.sglang.traits import Traits
-from sizing.engines.words import OPTIONS
 from sizing.formats import SAME
 from sizing.scenario import KvFormats, Scenario, ScenarioError, StateFormats
 
 KV_DTYPES = ("auto", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1", "nvfp4", "mxfp8")
 BLOCK_SCALED = (*FP4, "mxfp8")
 FOREIGN = {
-    **{
-        field: f"{field} is a setting of llama.cpp; SGLang has none like it."
-        for field in sorted(OPTIONS["llama.cpp"].keys() - OPTIONS["sglang"].keys())
-    },
     "media_limits": "SGLang loads its encoders whatever inputs are allowed.",
     "pooling": "SGLang loads the same tensors to give embeddings.",
-    "cpu_moe_layers": "cpu_moe_layers is a setting of llama.cpp; SGLang has none like it.",
-    "split_mode": "split_mode is a setting of llama.cpp; SGLang has none like it.",
-    "tensor_split": "tensor_split is a setting of llama.cpp; SGLang has none like it.",
-    "kv_offload": "kv_offload is a setting of llama.cpp; SGLang has none like it.",
     "memory_by_gpu": "GPUs of different sizes are modelled for llama.cpp alone.",
 }
 # The first released package whose server_args.py has the option, of those that were read.
@@ -85,9 +77,7 @@ def check_release(scenario: Scenario, rules: Rules) -> None:
 
 def check(scenario: Scenario, spec: ModelSpec, traits: Traits) -> None:
     """Raises ScenarioError for a combination that no release starts with, or a setting that SGLang does not have."""
-    for field, reason in FOREIGN.items():
-        if getattr(scenario, field) not in (None, False):
-            raise ScenarioError(field, reason)
+    check_foreign(scenario, "sglang", FOREIGN)
     if scenario.dp_attention and scenario.tensor_parallel % scenario.data_parallel:
         raise ScenarioError(
             "data_parallel",

@@ -2,37 +2,17 @@
 
 from model_catalog.spec import CompressedAttention, ModelSpec
 from sizing.cache_formats import DS_MLA, CacheFormats, cache_formats
+from sizing.engines.foreign import check_foreign
 from sizing.engines.tensorrt_llm.rules import Rules
 from sizing.resolve import too_long
 from sizing.scenario import KvFormats, Scenario, ScenarioError
 
 KV_DTYPES = ("auto", "bf16", "fp16", "fp8", "nvfp4", "int8")
-FOREIGN = {
-    "chunked_prefill_size": "SGLang",
-    "swa_full_tokens_ratio": "SGLang",
-    "mamba_full_memory_ratio": "SGLang",
-    "max_mamba_cache_size": "SGLang",
-    "ubatch_size": "llama.cpp",
-    "kv_unified": "llama.cpp",
-    "flash_attention": "llama.cpp",
-    "swa_full": "llama.cpp",
-    "gpu_layers": "llama.cpp",
-    "cpu_moe_layers": "llama.cpp",
-    "split_mode": "llama.cpp",
-    "tensor_split": "llama.cpp",
-    "kv_offload": "llama.cpp",
-    "memory_by_gpu": "llama.cpp",
-    "cpu_offload_bytes": "vLLM and SGLang",
-    "media_limits": "vLLM",
-    "pooling": "vLLM",
-}
 
 
 def check(scenario: Scenario, spec: ModelSpec, rules: Rules) -> None:
     """Raises ScenarioError at the field at fault."""
-    for field, engine in FOREIGN.items():
-        if getattr(scenario, field) not in (None, False):
-            raise ScenarioError(field, f"{field} is a setting of {engine}; TensorRT-LLM has none like it.")
+    check_foreign(scenario, "tensorrt-llm")
     _check_memory(scenario)
     _check_parallel(scenario)
     if scenario.hybrid_kv_cache_manager and not rules.window_pools:

@@ -1,6 +1,7 @@
 """Models and settings that vLLM turns away at start-up, with its reason (ENGINE_MEMORY 2.6)."""
 
 from model_catalog.spec import ModelSpec, Recurrent
+from sizing.engines.foreign import check_foreign
 from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.rules import Rules
 from sizing.placement import check_placement
@@ -39,31 +40,14 @@ UNSUPPORTED = frozenset(
 )
 UNDISPATCHED = {"xlstm": "xLSTM", "zamba": "Zamba", "bailing_hybrid": "Ling 3.0"}
 UNKNOWN_STATES = frozenset({"rwkv", "xlstm"})
-FOREIGN = {
-    "dp_attention": "SGLang",
-    "chunked_prefill_size": "SGLang",
-    "swa_full_tokens_ratio": "SGLang",
-    "mamba_full_memory_ratio": "SGLang",
-    "max_mamba_cache_size": "SGLang",
-    "ubatch_size": "llama.cpp",
-    "kv_unified": "llama.cpp",
-    "flash_attention": "llama.cpp",
-    "swa_full": "llama.cpp",
-    "gpu_layers": "llama.cpp",
-    "cpu_moe_layers": "llama.cpp",
-    "split_mode": "llama.cpp",
-    "tensor_split": "llama.cpp",
-    "kv_offload": "llama.cpp",
-    "memory_by_gpu": "llama.cpp",
-}
-
-
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # vllm/config/lora.py, read in 0.14.0 to 0.33.0
 
 
 def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -> None:
     """Raises ScenarioError or PlacementError at the field at fault."""
-    _check_foreign(scenario)
+    check_foreign(scenario, "vllm")
+    if scenario.dp_attention:
+        raise ScenarioError("dp_attention", "dp_attention is a setting of SGLang; vLLM has none like it.")
     _check_model(spec, version)
     check_placement(spec, scenario.placement)
     if scenario.expert_parallel and not any(
@@ -79,12 +63,6 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -
         raise ScenarioError("lora", f"vLLM takes a max_lora_rank of {', '.join(map(str, RANKS))}.")
     if rules.v0 and scenario.decode_context_parallel > 1:
         raise ScenarioError("decode_context_parallel", "This vLLM release has no decode context parallelism.")
-
-
-def _check_foreign(scenario: Scenario) -> None:
-    for field, engine in FOREIGN.items():
-        if getattr(scenario, field) not in (None, False):
-            raise ScenarioError(field, f"{field} is a setting of {engine}; vLLM has none like it.")
 
 
 def _check_model(spec: ModelSpec, version: Version) -> None:
