@@ -13,6 +13,7 @@ from model_catalog.lookup import UnknownModel
 from model_catalog.tensors import TensorClass
 
 USUAL_SIDE = 1024
+COUNTS = ("images", "frames", "audio_seconds")  # a link without one of them says nothing
 MOST = {"images": 999, "frames": 100_000, "width": 100_000, "height": 100_000}
 
 
@@ -30,7 +31,8 @@ def draw(form: Form) -> None:
     given = held if isinstance(held, Mapping) else {}
     with opened:
         seen = _seen(given) if sees or given.get("images") or given.get("frames") else {}
-        form.put("media", seen | (_heard(given) if hears or given.get("audio_seconds") else {}))
+        carried = seen | (_heard(given) if hears or given.get("audio_seconds") else {})
+        form.put("media", carried if any(carried.get(name) for name in COUNTS) else None)
         form.slot("media")
 
 

@@ -136,12 +136,17 @@ def test_images_of_a_request() -> None:
     app = opened(model="Qwen/Qwen3-VL-30B-A3B-Instruct", tensor_parallel=2)
     app.session_state["carried"] = True
     ran(app)
+    assert not [name for name in app.query_params if name.startswith("media")]
     ran(app.number_input(key="form_carried_images").set_value(4))
     assert query(app, "media.images") == "4"
     assert "An image of 1,024 × 1,024 takes 1,024 tokens and 96 MiB of cache." in said(app)
     assert "Together 4,096 of 8,192 tokens (50%) and 384 MiB of a request's cache." in said(app)
     ran(app.number_input(key="form_carried_images").set_value(9))
     assert "more than its 8,192 tokens in all" in said(app)
+    ran(app.number_input(key="form_carried_width").set_value(512))
+    ran(app.number_input(key="form_carried_images").set_value(0))
+    assert not [name for name in app.query_params if name.startswith("media")]
+    assert app.number_input(key="form_carried_width").value == 512
 
 
 def test_a_link_with_media_that_the_model_does_not_take() -> None:
