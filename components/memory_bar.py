@@ -24,7 +24,7 @@ def memory_bar(bars: Sequence[Bar], unit: Unit) -> dict[str, Any]:
     extent, rows = max(bar.extent for bar in bars), len(bars)
     traces = [trace for row, bar in enumerate(bars) for trace in _row(bar, rows - 1 - row, extent, unit)]
     alone = rows == 1
-    names = _labels(bars[0], unit) if alone else _names(bars)
+    names = _labels(bars[0], unit) if alone else _names(bars, unit)
     return {
         "data": traces,
         "layout": {
@@ -36,8 +36,8 @@ def memory_bar(bars: Sequence[Bar], unit: Unit) -> dict[str, Any]:
             "hoverlabel": {"font": {"size": 12}},
             "xaxis": {"visible": False, "fixedrange": True, "range": [0, extent * 1.002]},
             "yaxis": {"visible": False, "fixedrange": True, "range": [-0.5, rows - 0.5]},
-            "shapes": _lines(bars[0], rows),
-            "annotations": [*names, *_capacity_label(bars[0], unit)],
+            "shapes": _lines(bars),
+            "annotations": [*names, *(_capacity_label(bars[0], unit) if _alike(bars) else [])],
         },
     }
 
@@ -50,8 +50,9 @@ def _row(bar: Bar, y: int, extent: int, unit: Unit) -> list[dict[str, Any]]:
     return [trace | {"y": [y], "width": width} for trace in traces]
 
 
-def _names(bars: Sequence[Bar]) -> list[dict[str, Any]]:
-    """Above each row at its left."""
+def _names(bars: Sequence[Bar], unit: Unit) -> list[dict[str, Any]]:
+    """Above each row at its left, with the sizes of GPUs that differ."""
+    alike = _alike(bars)
     return [
         {
             "x": 0,
@@ -59,7 +60,7 @@ def _names(bars: Sequence[Bar]) -> list[dict[str, Any]]:
             "xanchor": "left",
             "yanchor": "bottom",
             "showarrow": False,
-            "text": bar.name,
+            "text": bar.name if alike or not bar.card else f"{bar.name} · card {amount(bar.card, unit)}",
             "font": {"size": 12, "color": inks.INK},
         }
         for row, bar in enumerate(bars)
@@ -131,17 +132,26 @@ def _outside(bar: Bar, unit: Unit) -> dict[str, Any]:
     }
 
 
-def _lines(bar: Bar, rows: int) -> list[dict[str, Any]]:
-    lines = []
-    if bar.card is not None:
-        lines.append(_line(bar.card, rows, {"color": inks.NEUTRAL, "width": 1.5, "dash": "dot"}))
-    if bar.budget is not None:
-        lines.append(_line(bar.budget, rows, {"color": inks.INK, "width": 2}))
-    return lines
+def _alike(bars: Sequence[Bar]) -> bool:
+    """Whether all GPUs are of one size, so that they share a budget and its label."""
+    return len({(bar.card, bar.budget) for bar in bars}) == 1
 
 
-def _line(at: int, rows: int, style: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "line", "x0": at, "x1": at, "y0": -0.52, "y1": rows - 0.48, "yref": "y", "line": style}
+def _lines(bars: Sequence[Bar]) -> list[dict[str, Any]]:
+    """Through all rows where GPUs are of one size, else each in its row."""
+    top = len(bars) - 1
+    if _alike(bars):
+        return _lines_of(bars[0], 0, top)
+    return [line for row, bar in enumerate(bars) for line in _lines_of(bar, top - row, top - row)]
+
+
+def _lines_of(bar: Bar, low: int, high: int) -> list[dict[str, Any]]:
+    span = {"type": "line", "y0": low - 0.52, "y1": high + 0.52, "yref": "y"}
+    styles = (
+        (bar.card, {"color": inks.NEUTRAL, "width": 1.5, "dash": "dot"}),
+        (bar.budget, {"color": inks.INK, "width": 2}),
+    )
+    return [span | {"x0": at, "x1": at, "line": style} for at, style in styles if at is not None]
 
 
 def _labels(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
@@ -196,10 +206,15 @@ def _capacity_label(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
 
 def alternative_text(bars: Sequence[Bar], unit: Unit) -> str:
     rows = [_row_text(bar, unit) for bar in bars]
-    lines, bar = "", bars[0]
-    if bar.card is not None and bar.budget is not None:
-        lines = f" The budget is {amount(bar.budget, unit)} of the card's {amount(bar.card, unit)}."
+    alike = _alike(bars)
+    lines = "".join(_budget_text(bar, "" if alike else f" of {bar.name}", unit) for bar in bars[: 1 if alike else None])
     return f"Memory of one GPU, from left to right: {'; '.join(rows)}.{lines}"
+
+
+def _budget_text(bar: Bar, of: str, unit: Unit) -> str:
+    if bar.card is None or bar.budget is None:
+        return ""
+    return f" The budget{of} is {amount(bar.budget, unit)} of the card's {amount(bar.card, unit)}."
 
 
 def _row_text(bar: Bar, unit: Unit) -> str:

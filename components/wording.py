@@ -83,8 +83,11 @@ def verdict_line(planned: EnginePlan, report: Report, unit: Unit) -> str:
     scenario, gpu, verdict = report.scenario, report.per_gpu, report.verdict
     load = f"{counted(scenario.batch_size, 'request')} of {scenario.context_length or 0:,} tokens"
     one = scenario.batch_size == 1
+    rank = tightest_rank(planned)
     each = " on each GPU" if scenario.placement.gpus > 1 else ""
-    usable, left = tightest_rank(planned).usable, room(planned)
+    if rank.memory is not None:  # GPUs of different sizes
+        each = f" on GPU {planned.ranks.index(rank) + 1}"
+    usable, left = rank.usable, room(planned)
     if verdict.state is None or usable is None or left is None:
         need = amount(gpu.static_bytes + gpu.cache_bytes, unit)
         return f"{load} {'needs' if one else 'need'} {need}{each}; no memory size is known"
@@ -104,8 +107,9 @@ def _no_pool(planned: EnginePlan, over: int, unit: Unit) -> str:
     """Nothing is left for the cache: by the weights alone, or by all that is not cache."""
     rank = tightest_rank(planned)
     weights = rank.weights + rank.draft + rank.encoder
-    if planned.budget is not None and weights > planned.budget:
-        return f"the weights alone exceed the budget by {amount(weights - planned.budget, unit)}"
+    budget = planned.memory_of(rank)[1]
+    if budget is not None and weights > budget:
+        return f"the weights alone exceed the budget by {amount(weights - budget, unit)}"
     return f"weights, activations and runtime exceed the budget by {amount(over, unit)}"
 
 

@@ -101,8 +101,11 @@ def test_gpus_of_different_sizes_have_a_bar_each() -> None:
     ran(app.text_input(key="form_memory_by_gpu").set_value("24 GiB, 12 GiB"))
     assert query(app, "memory_by_gpu") == f"{24 * 2**30},{12 * 2**30}"
     assert "Fits" in headline(app)
-    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
-    assert [note["text"] for note in chart["layout"]["annotations"]][:2] == ["GPU 1", "GPU 2"]
+    layout = json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]
+    assert [note["text"] for note in layout["annotations"]] == ["GPU 1 · card 24.0 GiB", "GPU 2 · card 12.0 GiB"]
+    assert [line["x0"] // 2**30 for line in layout["shapes"]] == [24, 23, 12, 11]  # each card's end and its budget
+    ran(app.text_input(key="form_memory_by_gpu").set_value("6 GiB, 3 GiB"))
+    assert "the weights alone exceed the budget by 0.68 GiB on GPU 2" in headline(app)
     ran(app.text_input(key="form_memory_by_gpu").set_value("24 GiB, a dozen"))
     assert "Sizes are needed, one for each GPU" in said(app)
     assert app.text_input(key="form_memory_by_gpu").value == "24 GiB, a dozen"
