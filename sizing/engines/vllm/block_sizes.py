@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
 from sizing.engines.vllm.attention import FULL_ONLY
 from sizing.engines.vllm.formats import FP8, Formats, mixers_of, plain_attention
+from sizing.engines.vllm.rules import Rules
 from sizing.scenario import Scenario, ScenarioError
 
 DEFAULT = 16
@@ -25,11 +26,14 @@ class KernelBlocks:
     smallest: int
 
 
-def kernel_blocks(scenario: Scenario, spec: ModelSpec, formats: Formats, capability: tuple[int, int]) -> KernelBlocks:
+def kernel_blocks(
+    scenario: Scenario, spec: ModelSpec, formats: Formats, capability: tuple[int, int], rules: Rules
+) -> KernelBlocks:
     """The scenario's block_size or the default, raised to the backend's. Raises ScenarioError if it does not suit."""
-    smallest = _smallest(spec, formats, capability)
+    smallest = _smallest(spec, formats, capability, rules)
+    forced = _is_plain_latent(spec) and capability[0] in rules.latent_blocks
     asked = scenario.block_size
-    if asked is None:
+    if asked is None or (forced and asked % smallest):
         return KernelBlocks(max(DEFAULT, smallest), smallest)
     if asked % smallest:
         raise ScenarioError(
@@ -38,18 +42,21 @@ def kernel_blocks(scenario: Scenario, spec: ModelSpec, formats: Formats, capabil
     return KernelBlocks(asked, smallest)
 
 
-def _smallest(spec: ModelSpec, formats: Formats, capability: tuple[int, int]) -> int:
+def _smallest(spec: ModelSpec, formats: Formats, capability: tuple[int, int], rules: Rules) -> int:
     mixers = list(mixers_of(spec))
     if any(isinstance(mixer, CompressedAttention) for mixer in mixers):
         return COMPRESSED
-    latent = [mixer for mixer in mixers if isinstance(mixer, LatentAttention)]
-    if any(mixer.indexer for mixer in latent):
+    if any(isinstance(mixer, LatentAttention) and mixer.indexer for mixer in mixers):
         return SPARSE
-    if latent and spec.model_type not in FULL_ONLY:
-        return _latent(formats, capability)
+    if _is_plain_latent(spec):
+        return rules.latent_blocks.get(capability[0]) or _latent(formats, capability)
     if any(isinstance(mixer, Attention) and mixer.indexer for mixer in mixers):
         return INDEXED
     return WIDE_FP8 if _wide_fp8(spec, formats, capability) else DEFAULT
+
+
+def _is_plain_latent(spec: ModelSpec) -> bool:
+    return spec.model_type not in FULL_ONLY and any(isinstance(mixer, LatentAttention) for mixer in mixers_of(spec))
 
 
 def _latent(formats: Formats, capability: tuple[int, int]) -> int:

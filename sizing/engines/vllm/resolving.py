@@ -110,7 +110,7 @@ def _layer_rules(
     capability: tuple[int, int],
     drafting: Drafting,
 ) -> LayerRules:
-    kernel = kernel_blocks(scenario, spec, formats, capability)
+    kernel = kernel_blocks(scenario, spec, formats, capability, rules)
     crosses = any(isinstance(mixer, CrossAttention) for mixer in mixers_of(spec))
     return LayerRules(
         formats=formats,

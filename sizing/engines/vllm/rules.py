@@ -1,5 +1,6 @@
 """What changed between vLLM releases, as far as the cache goes. One Rules object a release."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +33,7 @@ class Rules:
     `caches_states`: prefix caching is on by default for recurrent models too.
     `checkpoints`: kinds of states that take one more block while a prompt is read, to go on from.
     `near_equal`: groups are as large as the largest bucket if that is less than so many twentieths of the smallest.
+    `latent_blocks`: blocks forced on latent attention, by the major compute capability.
     `sparse_packed`: `auto` is fp8_ds_mla for sparse latent attention.
     `sparse_on_sm100`, `sparse_on_sm120`: FlashInfer's kernels run sparse latent attention there.
     `large_is_by_name`: H100 and H200 alone have large batches. `spares_a100`: an A100 has the small cards' defaults.
@@ -59,6 +61,7 @@ class Rules:
     caches_states: bool
     checkpoints: frozenset[str]
     near_equal: int
+    latent_blocks: Mapping[int, int]
     sparse_packed: bool
     sparse_on_sm100: bool
     sparse_on_sm120: bool
@@ -101,6 +104,7 @@ def rules_of(version: Version) -> Rules:
         caches_states=since("0.28.0"),  # engine/arg_utils.py: opt-in for hybrids in 0.26 and 0.27
         checkpoints=frozenset(kind for kind, release in CHECKPOINTS.items() if since(release)),
         near_equal=30 if since("0.18.0") else 25 if since("0.12.0") else 20,  # v1/core/kv_cache_utils.py
+        latent_blocks=_latent_blocks(version),
         sparse_packed=since("0.11.0rc0") and not since("0.11.1"),  # models/config.py: DeepseekV32ForCausalLM
         sparse_on_sm100=since("0.17.0"),  # platforms/cuda.py, as the next
         sparse_on_sm120=since("0.24.0"),
@@ -125,6 +129,15 @@ def rules_of(version: Version) -> Rules:
         profile=profile_rules_of(version),
         encoder=encoder_rules_of(version),
     )
+
+
+def _latent_blocks(version: Version) -> Mapping[int, int]:
+    """FlashMLA, CutlassMLA, FlashInfer (platforms/cuda.py; 0.10.0, 0.15 and those before 0.8 were not looked at)."""
+    if at_least(version, "0.18.0") or not at_least(version, "0.8.0"):
+        return {}
+    if at_least(version, "0.16.0"):
+        return {9: 64, 10: 64}
+    return {9: 64, 10: 128} if at_least(version, "0.10.1") else {9: 64, 10: 16}
 
 
 def release_of(text: str | None) -> tuple[str, Version, tuple[str, ...]]:

@@ -195,6 +195,25 @@ def test_sparse_latents_by_release_and_card() -> None:
         assert found == 61 * row * 131_072, (card, release)
 
 
+def test_blocks_forced_on_latent_attention() -> None:
+    """platforms/cuda.py before 0.18.0; v043 (an H200, 46.80 GiB) printed 715,072 tokens, 11,173 blocks of 64."""
+    tokens = {
+        ("h200-sxm-141gb", "0.8.0"): 64 * 11_173,
+        ("h200-sxm-141gb", "0.17.0"): 64 * 11_173,
+        ("h200-sxm-141gb", "0.18.0"): 16 * 44_693,
+        ("b200-sxm", "0.9.2"): 16 * 44_693,
+        ("b200-sxm", "0.10.1"): 128 * 5586,
+        ("b200-sxm", "0.16.0"): 64 * 11_173,
+        ("b200-sxm", "0.18.0"): 32 * 22_346,
+        ("rtx-pro-6000-workstation", "0.17.0"): 16 * 44_693,
+    }
+    for (card, release), found in tokens.items():
+        accelerator = get_accelerator(card)
+        assert printed(m.DEEPSEEK_V3, release, 46.80, accelerator, max_model_len=131_072).kv_tokens == found, card
+    hopper = get_accelerator("h200-sxm-141gb")
+    assert printed(m.DEEPSEEK_V3, "0.17.0", 46.80, hopper, max_model_len=8192, block_size=16).kv_tokens == 64 * 11_173
+
+
 def test_what_changed_when() -> None:
     """The last release without and the first with: vllm's config, envs.py, arg_utils.py and kv_cache_interface.py."""
     for name, before, after in (
