@@ -11,6 +11,7 @@ from sizing.drafting import sharing_ends
 from sizing.engines.calibration import TENSORRT_LLM_RUNTIME
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.tensorrt_llm.drafts import Drafting, draft_bytes
+from sizing.engines.tensorrt_llm.experts import with_padded_experts
 from sizing.engines.tensorrt_llm.pools import StageCache
 from sizing.engines.tensorrt_llm.printed import Started, counts_of, lines_of, printed_of
 from sizing.engines.tensorrt_llm.resolving import Resolved, resolved_of
@@ -48,7 +49,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     settled = resolved.scenario
     figure = accelerator.memory_for_budget if accelerator else None
     total = settled.total_memory_bytes or (figure.bytes if figure else None)
-    held = _held(settled, spec, resolved.drafting)
+    held = _held(settled, with_padded_experts(settled, spec, resolved.rules, accelerator), resolved.drafting)
     ranks = tuple(_rank(resolved, one, stage, total) for one, stage in zip(held, resolved.stages, strict=True))
     fullest = max(held, key=lambda one: one.total)
     printed, lines = _printed(resolved, ranks, fullest, total)

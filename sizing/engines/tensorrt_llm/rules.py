@@ -19,6 +19,7 @@ class Rules:
     `rounds_up`: one pool has ⌈tokens / block⌉ blocks and not the floor (resource_manager.py calculate_max_num_blocks).
     `reuse`: blocks of equal prefixes are stored once by default.
     `per_token`: the log calls the bytes of a token so.
+    `pads_experts`: MXFP4 experts are padded. `chooses_backend`: what runs experts goes by the card.
     `profiles`: a profiling pass of the PyTorch path tells the peak, and the log names the cache's share of the rest.
     """
 
@@ -31,6 +32,8 @@ class Rules:
     profiles: bool
     nvfp4: bool
     int8: bool
+    pads_experts: bool
+    chooses_backend: bool
 
 
 @lru_cache(maxsize=256)
@@ -49,5 +52,7 @@ def rules_of(version: Version) -> Rules:
         reuse=since("1.0.0"),  # unverified: off in a log of February 2025
         profiles=since("1.0.0"),  # the release from which the PyTorch path is the default
         nvfp4=since("1.0.0"),  # unverified
+        pads_experts=since("1.1.0rc3"),  # receipt t007; 1.0 does not
+        chooses_backend=since("1.2.0rc0"),  # unverified: main has it, 1.0 not
         int8=not since("1.0.0"),  # of TensorRT engines; the PyTorch path has fp8 and nvfp4
     )

@@ -105,7 +105,7 @@ def test_what_the_runtime_takes() -> None:
 def test_gpt_oss_120b_on_unified_memory() -> None:
     """t007, a public log of 1.1.0rc3 on a DGX Spark: 0.85 GiB while 8,192 tokens run, 63.52 GiB before, blocks exact.
 
-    63.32 GiB are weights: experts are padded to 128 rows and columns (2,880 to 2,944), which is not counted here.
+    63.32 GiB are weights: experts are padded to 128 rows and columns (2,880 to 2,944).
     """
     spec = find_entry("openai/gpt-oss-120b").spec
     planned = plan_of(
@@ -116,9 +116,10 @@ def test_gpt_oss_120b_on_unified_memory() -> None:
     assert planned.printed.kv_tokens is not None and abs(planned.printed.kv_tokens - 86_720) < 200
     rank = planned.ranks[0]
     assert abs(rank.activation - 0.85 * GIB) < ACTIVATION_ERROR * rank.activation
+    assert abs(rank.weights - 63.32 * GIB) < 0.02 * GIB
+    older = plan_of(spec, engine_version="1.0").ranks[0].weights
     experts = 36 * 128 * (2880 * 5760 + 2880 * 2880) * (4 + 8 / 32) / 8
-    padded = rank.weights + experts * ((2944 / 2880) ** 2 - 1)
-    assert abs(padded - 63.32 * GIB) < 0.05 * GIB
+    assert abs(rank.weights - older - experts * ((2944 / 2880) ** 2 - 1)) < 0.01 * GIB
     assert any("DGX Spark" in note for note in plan_with("dgx-spark-gb10", spec).notes)
 
 
