@@ -86,6 +86,6 @@ def _states(sums: Sums, slots: int) -> str:
 def _summary(sizes: Sizes, settings: Settings, context: int) -> str:
     running = sizes.running + settings.rules.one_more_request
     return (
-        f"max_total_num_tokens={sizes.full}, chunked_prefill_size={settings.chunk}, "
+        f"max_total_num_tokens={sizes.full}, chunked_prefill_size={settings.chunk_each}, "
         f"max_prefill_tokens={MAX_PREFILL_TOKENS}, max_running_requests={running}, context_len={context}"
     )

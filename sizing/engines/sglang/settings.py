@@ -38,3 +38,8 @@ class Settings:
     draft_layers: int = 0
     draft: ModelSpec | None = None
     draft_sized: bool = False
+
+    @property
+    def chunk_each(self) -> int:
+        """Data-parallel attention shares the chunk among its workers (_handle_data_parallelism, 0.4.3 to 0.5.23)."""
+        return self.chunk // (self.placement.data_parallel if self.placement.dp_attention else 1)

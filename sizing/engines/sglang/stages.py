@@ -132,7 +132,7 @@ def _per_request(window: int, settings: Settings) -> int:
 def _cap(window: int, settings: Settings) -> int:
     """SWAChunkCapPoolConfigurator: what max_running_requests can hold, and two chunks in flight."""
     requests = settings.running or 1
-    return int(up(requests * _per_request(window, settings) + 2 * settings.chunk + settings.page, settings.page))
+    return int(up(requests * _per_request(window, settings) + 2 * settings.chunk_each + settings.page, settings.page))
 
 
 def _slots(slot: int, settings: Settings) -> Slots:

@@ -231,3 +231,12 @@ def test_a_fraction_that_leaves_little_is_told(fraction: float | None, left: str
     noted = [note for note in plan_of(MODELS["Llama-3.1-8B"], memory_fraction=fraction).notes if "measure" in note]
     assert [left in note and "would leave 13.5 GiB" in note for note in noted if left] == [True] * (left is not None)
     assert bool(noted) == (left is not None)
+
+
+def test_data_parallel_attention_shares_the_chunk() -> None:
+    """_handle_data_parallelism: 8,192 // 4 in the log and in the cap of the window pool, 4 requests each."""
+    settings = {"tensor_parallel": 4, "data_parallel": 4, "dp_attention": True, "max_num_seqs": 16}
+    planned = plan_of(MODELS["gpt-oss-120b"], **settings, prefix_caching=False, available_kv_bytes=2**35)
+    assert "chunked_prefill_size=2048," in planned.log.lines[-1]
+    assert f"swa_layer_tokens={4 * (128 + 128 + 1 + 1) + 2 * 2048 + 1}" in planned.log.lines[0]
+    assert planned.scenario.chunked_prefill_size == 8192
