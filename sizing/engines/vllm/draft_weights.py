@@ -52,7 +52,10 @@ def vocabulary_bytes(spec: ModelSpec, ranks: int) -> int:
 
 
 def _separate(scenario: Scenario, spec: ModelSpec, draft: ModelSpec) -> int:
-    """On the target's ranks; a rotary table like one of the target's is its own."""
+    """On the target's ranks; a rotary table that the target has too is shared.
+
+    draft_tensor_parallel_size changes nothing: v1/spec_decode/draft_model.py refuses any other number of ranks.
+    """
     ranks = 1 if draft.draft_kind == "mlp_speculator" else scenario.tensor_parallel
     alone = scenario.model_copy(update={"weights": _format(scenario), "pipeline_parallel": 1, "tensor_parallel": ranks})
     (held,) = stage_weights(alone, draft, NO_CARD)
