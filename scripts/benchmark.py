@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from hardware_catalog import get_accelerator
+from hardware_catalog import all_accelerators, get_accelerator
 from model_catalog.lookup import find_entry
+from sizing.comparison import over_accelerators
 from sizing.costs import model_cost
 from sizing.engines import minimum
 from sizing.map import bands_of, cells, frontier
@@ -111,9 +112,18 @@ def map_with_overlays() -> None:
         print(f"{f'400 × 400 cells, six overlays, {model}':<75}{seconds * 1e3:>7.1f} ms   aim < 100 ms")
 
 
+def every_accelerator() -> None:
+    """Compare's table: the answer for each accelerator of the catalog."""
+    for model in (WINDOWED, HYBRID):
+        scenario = make_scenario({"model": model, "engine": "vllm", "context_length": 32_768, "batch_size": 16})
+        table = partial(over_accelerators, scenario, find_entry(model).spec, all_accelerators())
+        print(f"{f'every accelerator, {model}':<75}{timed(table) * 1e3:>7.1f} ms   aim < 1,000 ms")
+
+
 def main() -> None:
     million_cells()
     map_with_overlays()
+    every_accelerator()
     cold_command_line()
     json_lines()
 
