@@ -100,5 +100,5 @@ def test_an_unknown_value_is_named_and_the_rest_is_kept(name: str) -> None:
 def test_filters_that_leave_nothing_say_so() -> None:
     app = opened(engine="minimum", figure="Weights")
     assert "Cache sizes" in app.selectbox(key="accuracy_figure").options
-    app = opened(engine="vllm", family="gemma4_unified", figure="Weights")
+    app = opened(engine="tensorrt-llm", family="qwen3", figure="Cache sizes")
     assert app.title[0].value == "None of these figures can be predicted"
