@@ -8,6 +8,7 @@ model, accelerator and flags.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from sizing.answer import find_accelerator, find_spec
 from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
 from sizing.engines.vllm.defaults import capability_of, is_linked, is_unified
-from sizing.engines.vllm.graphs import graphs_captured, reduces_by_nccl
+from sizing.engines.vllm.graphs import captures, graphs_captured, layers_of, reduces_by_nccl
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.resolving import Resolved, resolved_of
 from sizing.media.limits import tower_kinds
@@ -73,9 +74,17 @@ class Case:
         estimate = self.printed("graphs_estimate")
         return None if estimate is None else estimate / self.graphs
 
+    @property
+    def layers(self) -> int:
+        return layers_of(self.resolved.scenario, self.spec)
+
+    @property
+    def per_layer(self) -> float | None:
+        return None if self.per_graph is None else self.per_graph / self.layers
+
     def per_peer(self, constants: VllmConstants) -> float | None:
         """And what it is more for each of the other ranks."""
-        return None if self.per_graph is None else (self.per_graph - constants.graph) / (self.ranks - 1)
+        return None if self.per_graph is None else (self.per_graph - self.layers * constants.graph) / (self.ranks - 1)
 
     @property
     def reduces_by_nccl(self) -> bool:
@@ -88,6 +97,24 @@ class Case:
     @property
     def linked(self) -> bool:
         return is_linked(self.accelerator)
+
+    @property
+    def talks(self) -> bool:
+        return budget.talks(self.resolved.scenario, self.spec, self.accelerator)
+
+    @property
+    def captures(self) -> bool:
+        return captures(self.resolved.scenario, self.spec, self.resolved.rules)
+
+    def outside(self, constants: VllmConstants) -> float | None:
+        """What the log counts outside of PyTorch beside the terms that `constants` give."""
+        printed, terms = self.printed("non_torch"), self.terms(constants)
+        return None if printed is None else printed - max(each.runtime for each in terms)
+
+    @property
+    def source(self) -> str:
+        """The repository or site that the log comes from."""
+        return "/".join(self.receipt.link.split("/")[:5])
 
     @property
     def memory(self) -> int:
@@ -146,10 +173,15 @@ def complete(case: Case) -> bool:
     return known and (case.printed("available_kv") or 0) > 0
 
 
-NOTHING = replace(VLLM, runtime=0, linked=0, multicast=0, unified=0, graph=0)
+NOTHING = replace(VLLM, runtime=0, linked=0, captured=0, linked_captured=0, multicast=0, unified=0, graph=0)
 # Where each term stands alone beside those that come before it
 TERMS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
-    ("linked", lambda case: case.ranks > 1 and case.linked and not (case.multicasts or case.encodes or case.unified)),
+    (
+        "linked",
+        lambda case: (
+            case.ranks > 1 and case.linked and not (case.multicasts or case.captures or case.encodes or case.unified)
+        ),
+    ),
     ("multicast", lambda case: case.multicasts and not case.encodes),
 )
 
@@ -164,9 +196,10 @@ def fit(cases: Iterable[Case]) -> VllmConstants:
     single = [case for case in every if case.ranks == 1 and not case.unified]
     fitted = replace(
         NOTHING,
-        runtime=_median(((case, case.printed("non_torch")) for case in single), VLLM.runtime),
-        graph=_median(((case, case.per_graph) for case in single), VLLM.graph),
+        runtime=_median(((case, case.printed("non_torch")) for case in single if not case.captures), VLLM.runtime),
+        graph=_median(((case, case.per_layer) for case in single), VLLM.graph),
     )
+    fitted = replace(fitted, captured=_median(((case, case.outside(fitted)) for case in single if case.captures), 0))
     by_nccl = [case for case in every if case.reduces_by_nccl and "available_kv" not in case.receipt.unpredictable]
     peers = ((case, case.per_peer(fitted)) for case in by_nccl)
     fitted = replace(fitted, graph_peer=_median(peers, VLLM.graph_peer))
@@ -174,6 +207,8 @@ def fit(cases: Iterable[Case]) -> VllmConstants:
     for name, alone in TERMS:
         left = [(case, case.unexplained(fitted)) for case in known if alone(case)]
         fitted = replace(fitted, **{name: _median(left, 0)})
+    both = [case for case in every if case.captures and case.talks and not case.unified]
+    fitted = replace(fitted, linked_captured=_median(((case, case.outside(fitted)) for case in both), 0))
     shared = [case.unexplained(fitted) for case in known if case.unified]
     return replace(fitted, unified=round(median(shared)) if shared else VLLM.unified)
 
@@ -202,17 +237,19 @@ def main() -> None:
     _summary("available, all", errors.values())
     _summary("available, release stated", (errors[case.receipt.id] for case in cases if case.states_release))
     for unified, shares in error_shares(known).items():
-        _summary(f"share of the memory, {'unified' if unified else 'discrete'}, release stated", shares)
+        kind = f"{'unified' if unified else 'discrete'}, release stated"
+        _summary(f"share of the memory, {kind}", (share for _, share in shares))
+        print(f"90th percentile with sources weighed alike: {ninetieth_of_sources(shares):.2%}")
     _summary("weights", (error for case in known if (error := _of_weights(case)) is not None))
 
 
-def error_shares(cases: list[Case]) -> dict[bool, list[float]]:
-    """Errors as shares of the card's memory, in logs that state their release; by whether its memory is unified."""
-    shares: dict[bool, list[float]] = {False: [], True: []}
+def error_shares(cases: list[Case]) -> dict[bool, list[tuple[str, float]]]:
+    """Sources of logs that state their release, and errors as shares of the card's memory; by whether it is unified."""
+    shares: dict[bool, list[tuple[str, float]]] = {False: [], True: []}
     for case in cases:
         if case.states_release and complete(case):
             error = _predicted(case, cases) - (case.printed("available_kv") or 0)
-            shares[case.unified].append(abs(error) / case.memory)
+            shares[case.unified].append((case.source, abs(error) / case.memory))
     return shares
 
 
@@ -244,6 +281,18 @@ def _summary(what: str, errors: Iterable[float]) -> None:
 def ninetieth(errors: Iterable[float]) -> float:
     ordered = sorted(errors)
     return ordered[int(0.9 * len(ordered))]
+
+
+def ninetieth_of_sources(shares: Iterable[tuple[str, float]]) -> float:
+    """Each source weighs the same: half of the logs are one sweep on one kind of card."""
+    ordered = sorted(shares, key=lambda each: each[1])
+    logs = Counter(source for source, _ in ordered)
+    weighed = 0.0
+    for source, share in ordered:
+        weighed += 1 / logs[source]
+        if weighed > 0.9 * len(logs):
+            return share
+    return 0.0
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from sizing.engines.vllm.defaults import capability_of, is_linked, is_unified
 from sizing.engines.vllm.draft_weights import draft_bytes
 from sizing.engines.vllm.drafts import drafting_of
 from sizing.engines.vllm.encoder import encoder_run
-from sizing.engines.vllm.graphs import estimate_bytes
+from sizing.engines.vllm.graphs import captures, estimate_bytes
 from sizing.engines.vllm.loaded import loaded_spec
 from sizing.engines.vllm.profile_run import activation_bytes
 from sizing.engines.vllm.rules import Rules
@@ -103,9 +103,12 @@ def runtime_bytes(
     NCCL connects a rank to its neighbours, of which a ring has two however many ranks there are; over PCIe it opens
     few channels, and no log shows more than on one GPU.
     """
+    captured, linked = captures(scenario, spec, rules), talks(scenario, spec, accelerator)
     return (
         constants.runtime
-        + constants.linked * talks(scenario, spec, accelerator)
+        + constants.captured * captured
+        + constants.linked * linked
+        + constants.linked_captured * (linked and captured)
         + constants.multicast * multicasts(scenario, rules, accelerator)
         + constants.unified * is_unified(accelerator)
     )

@@ -1,5 +1,7 @@
 """CUDA graphs: how many vLLM captures, and its estimate of their memory (profile_cudagraph_memory)."""
 
+from math import ceil
+
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.calibration import VllmConstants
@@ -19,7 +21,12 @@ def estimate_bytes(
     graphs = graphs_estimated(scenario, spec, rules, accelerator)
     first = not uses_second_runner(scenario, spec, rules.profile)
     peers = scenario.tensor_parallel - 1 if first and reduces_by_nccl(scenario, accelerator) else 0
-    return graphs * (constants.graph + peers * constants.graph_peer)
+    return graphs * (layers_of(scenario, spec) * constants.graph + peers * constants.graph_peer)
+
+
+def layers_of(scenario: Scenario, spec: ModelSpec) -> int:
+    """Of the largest stage of a pipeline."""
+    return ceil(sum(run.count for run in spec.layers) / scenario.pipeline_parallel)
 
 
 def reduces_by_nccl(scenario: Scenario, accelerator: Accelerator | None) -> bool:
@@ -38,6 +45,12 @@ def graphs_estimated(scenario: Scenario, spec: ModelSpec, rules: Rules, accelera
     if rules.profile.second_runner != "all" and uses_second_runner(scenario, spec, rules.profile):
         return 0  # profile_cudagraph_memory of v1/worker/gpu/model_runner.py gives 0 up to 0.28.0
     return graphs_captured(scenario, capability_of(accelerator))
+
+
+def captures(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
+    """Whether graphs are captured while memory outside of PyTorch is counted."""
+    first = not uses_second_runner(scenario, spec, rules.profile)
+    return rules.profile.captures and first and not scenario.enforce_eager
 
 
 def graphs_captured(scenario: Scenario, capability: tuple[int, int]) -> int:

@@ -122,3 +122,29 @@ def test_replicas_of_a_mixture_talk_and_others_do_not() -> None:
 def test_another_log_of_the_profile() -> None:
     """torch peak memory increase: 1.89GiB ... weights memory: 14.99GiB in an analysis of logs of 0.19.0."""
     assert planned(LLAMA, engine_version="0.19.0").ranks[0].activation / GIB == pytest.approx(1.89, abs=0.015)
+
+
+def test_captured_graphs_leave_memory_outside_of_pytorch() -> None:
+    """accuracy/accuracy_report.md of llm-d-planner: 0.13 GiB with 0.17.0, 0.25 from 0.18.0, 2.07 on two ranks."""
+    before, after, eager, two = (
+        planned(LLAMA, **changed).ranks[0].runtime / GIB
+        for changed in (
+            {"engine_version": "0.17.0"},
+            {"engine_version": "0.18.0"},
+            {"engine_version": "0.18.0", "enforce_eager": True},
+            {"engine_version": "0.19.0", "tensor_parallel": 2},
+        )
+    )
+    assert eager == before == pytest.approx(0.13, abs=0.005)
+    assert after == pytest.approx(0.25, abs=0.005)
+    assert two == pytest.approx(2.07, abs=0.05)
+
+
+def test_graphs_grow_with_the_layers() -> None:
+    """Estimates of 0.19.0: 0.84 GiB with 42 layers (log v341), 1.63 with 80 (v360)."""
+    few, many = (
+        planned(model, engine_version="0.20.0", tensor_parallel=ranks).ranks[0].graphs / GIB
+        for model, ranks in (("google/gemma-2-9b-it", 1), ("Qwen/Qwen2.5-72B-Instruct", 2))
+    )
+    assert few == pytest.approx(0.84, rel=0.1)
+    assert many == pytest.approx(1.63, rel=0.1)
