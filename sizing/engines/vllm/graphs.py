@@ -48,8 +48,11 @@ def graphs_estimated(scenario: Scenario, spec: ModelSpec, rules: Rules, accelera
 
 
 def captures(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
-    """Whether graphs are captured while memory outside of PyTorch is counted."""
-    first = not uses_second_runner(scenario, spec, rules.profile)
+    """Whether graphs captured while memory outside of PyTorch is counted leave some there.
+
+    Stages of a pipeline show none: 0.07 GiB outside of PyTorch with 0.19.0 on H100, two stages and four.
+    """
+    first = scenario.pipeline_parallel == 1 and not uses_second_runner(scenario, spec, rules.profile)
     return rules.profile.captures and first and not scenario.enforce_eager
 
 

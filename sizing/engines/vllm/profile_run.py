@@ -49,7 +49,8 @@ def activation_bytes(
         forward = HALF * tokens * widths.states + beside
         sampler, kept = _sampling(scenario, spec, rules) if number == len(each) - 1 else (0, 0)
         shared = shared_bytes(HALF * tokens * widths.workspace, spec, scenario.max_model_len or 1)
-        peaks.append(max(forward, sampler) + kept + shared + blas)
+        received = HALF * tokens * widths.states if number else 0  # make_empty_intermediate_tensors, kept
+        peaks.append(max(forward, sampler) + received + kept + shared + blas)
     return peaks
 
 

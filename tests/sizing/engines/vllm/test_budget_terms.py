@@ -148,3 +148,14 @@ def test_graphs_grow_with_the_layers() -> None:
     )
     assert few == pytest.approx(0.84, rel=0.1)
     assert many == pytest.approx(1.63, rel=0.1)
+
+
+def test_later_stages_keep_what_they_receive() -> None:
+    """Llama-3.1-8B with 0.19.0 on four stages: 2.01 GiB on the last, where one stage takes 1.89 (llm-d-planner)."""
+    settings: dict[str, Any] = {"engine_version": "0.19.0", "max_model_len": 8192}
+    whole = planned(LLAMA, **settings).ranks[0]
+    stages = planned(LLAMA, **settings, pipeline_parallel=4).ranks
+    assert whole.activation / GIB == pytest.approx(1.89, abs=0.01)
+    assert stages[-1].activation / GIB == pytest.approx(2.01, abs=0.01)
+    assert stages[1].activation - stages[0].activation == 2 * 2 * 8192 * 4096
+    assert stages[0].runtime < whole.runtime
