@@ -9,6 +9,7 @@ from components.start_flags import LONG_NAMES, Flags, lines, long, parallel, set
 from components.start_sglang import start_sglang
 from components.start_tensorrt_llm import start_tensorrt_llm
 from sizing.engines.llama_cpp.drafts import method_of
+from sizing.engines.llama_cpp.resolving import fullest_replica
 from sizing.engines.plan import EnginePlan
 from sizing.engines.vllm.rules import release_of, rules_of
 from sizing.engines.words import OPTIONS
@@ -121,7 +122,7 @@ def _media_limits(limits: MediaLimits | None, release: str | None) -> Flags:
 
 def _llama_cpp(asked: Scenario, planned: EnginePlan) -> Flags:
     """-c is shared out over the slots."""
-    slots = planned.scenario.max_num_seqs or 1
+    slots = max(planned.scenario.max_num_seqs or 1, fullest_replica(planned.scenario))
     yield "--ctx-size", str((planned.scenario.context_length or 1) * slots)
     yield "--parallel", str(slots)
     kv = asked.kv_dtype

@@ -1,9 +1,10 @@
 """A scenario with llama.cpp's defaults put in, and the caches and weights that follow from it.
 
 A Scenario's words in llama.cpp's: batch_size is the number of sequences, each with a slot (--parallel, or more slots by
-max_num_seqs); context_length what each stores, so that -c is their product for a unified cache and slots × padded
-context for separate streams; max_num_batched_tokens is -b, ubatch_size -ub. tensor_parallel and pipeline_parallel both
-count devices, over which layers are split, and by split_mode row their matrices too.
+max_num_seqs, which stays unset where the slots follow the load); context_length what each stores, so that -c is their
+product for a unified cache and slots × padded context for separate streams; max_num_batched_tokens is -b, ubatch_size
+-ub. tensor_parallel and pipeline_parallel both count devices, over which layers are split, and by split_mode row their
+matrices too.
 """
 
 from dataclasses import dataclass
@@ -115,7 +116,7 @@ def _server(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> S
     batch = scenario.max_num_batched_tokens or LOGICAL_BATCH
     return Server(
         rules=rules,
-        slots=_slots_beyond(scenario),
+        slots=scenario.max_num_seqs or 1,
         unified=not rules.streams or bool(scenario.kv_unified),
         flash=flash,
         batch=batch,
@@ -123,12 +124,6 @@ def _server(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> S
         swa_full=bool(scenario.swa_full),
         whole=rules.streams and rules.whole_streams and 0 < states < len(mixers),
     )
-
-
-def _slots_beyond(scenario: Scenario) -> int:
-    """Slots that are there whatever the load; 1 where each sequence asked about has one and no more are wanted."""
-    slots = scenario.max_num_seqs or 1
-    return slots if slots > fullest_replica(scenario) else 1
 
 
 def _settle(
@@ -143,7 +138,6 @@ def _settle(
             "weights": file,
             "tensor_parallel": 1,
             "pipeline_parallel": scenario.tensor_parallel * scenario.pipeline_parallel,
-            "max_num_seqs": max(scenario.max_num_seqs or 1, fullest_replica(scenario)),
             "max_num_batched_tokens": server.batch,
             "ubatch_size": server.ubatch,
             "kv_unified": server.unified,
