@@ -17,8 +17,6 @@ WHOLE_MODEL = "model"  # heads are published in one precision each
 
 def draw(form: Form) -> None:
     engine = ENGINES[form.get("engine")]
-    if not engine.draft_methods:
-        return
     held = form.held.values.get("speculative")
     given: dict[str, Any] = dict(held) if isinstance(held, Mapping) else {"method": NONE}
     left, right = st.columns([1.35, 1], gap="small")

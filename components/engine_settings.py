@@ -9,6 +9,7 @@ from components import draft_settings
 from components.form import Form, seeded
 from components.format import listed
 from components.scenario_state import WIDGET, Held, moved
+from components.setting_help import help_of
 from components.solve import solve
 from sizing.engines import ENGINES
 from sizing.engines.words import ENGINE_FIELDS, OPTIONS, Option
@@ -34,13 +35,51 @@ KINDS = {"image": "Images", "video": "Videos", "audio": "Audio"}
 TEXT_ONLY = dict.fromkeys(KINDS, 0)
 
 
+GROUPS = {
+    "Memory": (
+        "memory_fraction",
+        "cpu_offload_bytes",
+        "gpu_layers",
+        "cpu_moe_layers",
+        "kv_offload",
+    ),
+    "GPUs": ("split_mode", "tensor_split", "memory_by_gpu"),
+    "Requests": (
+        "max_model_len",
+        "max_num_seqs",
+        "max_num_batched_tokens",
+        "chunked_prefill_size",
+        "ubatch_size",
+        "media_limits",
+        "pooling",
+    ),
+    "Cache": (
+        "block_size",
+        "prefix_caching",
+        "hybrid_kv_cache_manager",
+        "kv_unified",
+        "swa_full",
+        "swa_full_tokens_ratio",
+        "mamba_full_memory_ratio",
+        "max_mamba_cache_size",
+    ),
+    "Kernels": ("enforce_eager", "flash_attention"),
+}
+
+
 def draw(form: Form) -> None:
+    """Group by group those that say something for this model and its GPUs."""
     engine = form.get("engine")
     own = own_defaults(form.held)
-    st.caption(ENGINES[engine].label)
-    for name, option in OPTIONS[engine].items():
-        _control(form, name, option, getattr(own, name, None))
-    draft_settings.draw(form)
+    for group, names in GROUPS.items():
+        shown = [name for name in names if name in OPTIONS[engine] and form.shows(name)]
+        if shown:
+            st.caption(group)
+        for name in shown:
+            _control(form, name, OPTIONS[engine][name], getattr(own, name, None))
+    if ENGINES[engine].draft_methods:
+        st.caption("Drafts and adapters" if engine in ADAPTERS else "Drafts")
+        draft_settings.draw(form)
     if engine in ADAPTERS:
         _adapters(form)
 
@@ -53,23 +92,29 @@ def own_defaults(held: Held) -> Scenario | None:
 
 
 def _control(form: Form, name: str, option: Option, own: Any) -> None:
+    label, help_ = label_of(option), help_of(form.get("engine"), name)
     if name in SWITCHES:
-        _switch(form, name, option.word, own)
+        _switch(form, name, label, own, help_)
     elif name in FRACTIONS:
-        _fraction(form, name, option.word, own)
+        _fraction(form, name, label, own, help_)
     elif name in SIZES:
-        form.size(name, option.word)
+        form.size(name, label, help=help_)
     elif name == "media_limits":
-        _media_limits(form, option.word)
+        _media_limits(form, label, help_)
     elif name in CHOICES:
-        _choice(form, name, option.word, own)
+        _choice(form, name, label, own, help_)
     elif name == "tensor_split":
-        _shares(form, name, option.word)
+        _shares(form, name, label, help_)
     elif name == "memory_by_gpu":
-        form.sizes(name, option.word)
+        form.sizes(name, label, help=help_)
     else:
         least = 0 if name in NONE_TOO else 1
-        form.whole(name, option.word, least=least, most=LONGEST_CONTEXT, placeholder=_shown(own))
+        form.whole(name, label, least=least, most=LONGEST_CONTEXT, placeholder=_shown(own), help=help_)
+
+
+def label_of(option: Option) -> str:
+    """An option's own name as it is; words of ours begin as a sentence does."""
+    return option.word[0].upper() + option.word[1:] if " " in option.word else option.word
 
 
 def _shown(own: Any) -> str:
@@ -78,7 +123,7 @@ def _shown(own: Any) -> str:
     return f"{own:,}" if isinstance(own, int) else f"{own:.3g}"
 
 
-def _fraction(form: Form, name: str, label: str, own: Any) -> None:
+def _fraction(form: Form, name: str, label: str, own: Any, help_: str | None) -> None:
     seeded(name, form.held.values.get(name))
     value = st.number_input(
         label,
@@ -89,27 +134,28 @@ def _fraction(form: Form, name: str, label: str, own: Any) -> None:
         placeholder=_shown(own),
         key=WIDGET + name,
         on_change=moved,
+        help=help_,
     )
     form.put(name, value)
     form.slot(name)
 
 
-def _switch(form: Form, name: str, label: str, own: Any) -> None:
+def _switch(form: Form, name: str, label: str, own: Any, help_: str | None) -> None:
     usual = "Default" if own is None else f"Default: {'on' if own else 'off'}"
     labels = {DEFAULT: usual, "on": "On", "off": "Off"}
     held = form.held.values.get(name)
     shown = DEFAULT if held is None else "on" if held else "off"
-    value = form.choose(name, label, list(labels), shown, format_func=labels.get)
+    value = form.choose(name, label, list(labels), shown, format_func=labels.get, help=help_)
     form.put(name, None if value == DEFAULT else value == "on")
     form.slot(name)
 
 
-def _media_limits(form: Form, label: str) -> None:
+def _media_limits(form: Form, label: str, help_: str | None) -> None:
     """How many images, videos and audio clips a request may carry."""
     held = form.held.values.get("media_limits")
     shown = DEFAULT if held is None else "text" if held == TEXT_ONLY else "chosen"
     labels = {DEFAULT: "Default", "text": "Text only", "chosen": "Chosen below"}
-    value = form.choose("media", label, list(labels), shown, format_func=labels.get)
+    value = form.choose("media", label, list(labels), shown, format_func=labels.get, help=help_)
     if value == "chosen":
         form.put("media_limits", _chosen_limits(held if isinstance(held, Mapping) else {}))
     else:
@@ -130,20 +176,21 @@ def _chosen_limits(held: Mapping[str, Any]) -> dict[str, int | None]:
     return chosen
 
 
-def _choice(form: Form, name: str, label: str, own: Any) -> None:
+def _choice(form: Form, name: str, label: str, own: Any, help_: str | None) -> None:
     usual = "Default" if own is None else f"Default: {own}"
     labels = {DEFAULT: usual} | {word: word for word in CHOICES[name]}
     held = form.held.values.get(name) or DEFAULT
-    value = form.choose(name, label, list(labels), held, format_func=lambda word: labels.get(word, word))
+    names = labels | {held: labels.get(held, held)}
+    value = form.choose(name, label, list(labels), held, format_func=names.get, help=help_)
     form.put(name, None if value == DEFAULT else value)
     form.slot(name)
 
 
-def _shares(form: Form, name: str, label: str) -> None:
+def _shares(form: Form, name: str, label: str, help_: str | None) -> None:
     """Numbers with commas between, one for each GPU."""
     held = form.held.values.get(name)
     seeded(name, listed(held) if isinstance(held, Sequence) and not isinstance(held, str) else held or "")
-    text = st.text_input(label, key=WIDGET + name, on_change=moved, placeholder="such as 3,1")
+    text = st.text_input(label, key=WIDGET + name, on_change=moved, placeholder="such as 3,1", help=help_)
     form.put(name, text.strip() or None)
     form.slot(name)
 

@@ -7,10 +7,8 @@ import streamlit as st
 
 from components.form import Form, seeded
 from components.scenario_state import WIDGET, moved
-from components.solve import find_model
-from model_catalog.fields import ConfigError
-from model_catalog.lookup import UnknownModel
 from model_catalog.tensors import TensorClass
+from sizing.media.limits import tower_kinds
 
 USUAL_SIDE = 1024
 COUNTS = ("images", "frames", "audio_seconds")  # a link without one of them says nothing
@@ -21,12 +19,10 @@ def draw(form: Form) -> None:
     """Nothing for models of text alone. While it is closed its controls are not drawn, and their values are kept."""
     sees, hears = _senses(form)
     held = form.get("media")
-    place = st.empty()
-    form.slots["media"] = place
     if not (sees or hears or held):
         return
-    opened = st.expander("Images and audio in a request", icon=":material/image:", key="carried", on_change="rerun")
-    if not opened.open:
+    opened = form.expander(f"{_named(sees, hears)} in a request", ":material/image:", "carried", ("media",))
+    if not opened:
         return
     given = held if isinstance(held, Mapping) else {}
     with opened:
@@ -36,13 +32,16 @@ def draw(form: Form) -> None:
         form.slot("media")
 
 
+def _named(sees: bool, hears: bool) -> str:
+    if sees:
+        return "Images and audio" if hears else "Images and video"
+    return "Audio" if hears else "Images and audio"
+
+
 def _senses(form: Form) -> tuple[bool, bool]:
     """Whether the model sees, and whether it hears."""
-    try:
-        spec = find_model(str(form.get("model")), form.held.config_text)
-    except (ConfigError, UnknownModel):
-        return False, False
-    kinds = {tensor.kind for tower in spec.towers for tensor in tower.tensors}
+    spec = form.spec()
+    kinds = tower_kinds(spec) if spec else frozenset()
     return TensorClass.VISION in kinds, TensorClass.AUDIO in kinds
 
 

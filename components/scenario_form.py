@@ -7,9 +7,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from components import choices, media_form, settings_form
+from components.engine_settings import ADAPTERS
 from components.form import Form, Slots, pair, seeded
 from components.format import short_tokens
-from components.scenario_state import WIDGET, Held, moved
+from components.scenario_state import WIDGET, Held, forget_controls, moved
 from components.solve import OWN_CONFIG
 from model_catalog.config_text import LONGEST_TEXT
 from sizing.engines.words import ENGINE_FIELDS, OPTIONS
@@ -144,7 +145,7 @@ def _own_accelerator(form: Form) -> None:
 def _gpus(form: Form) -> None:
     value = seeded("tensor_parallel", form.get("tensor_parallel", 1))
     chosen = st.segmented_control(
-        "GPUs, tensor parallel",
+        "GPUs" if _chosen_engine(form) == "llama.cpp" else "GPUs, tensor parallel",
         choices.with_current(choices.TENSOR_PARALLEL, value),
         key=WIDGET + "tensor_parallel",
         required=True,
@@ -163,7 +164,7 @@ def _load(form: Form) -> None:
         "Tokens per request",
         choices.TOKENS,
         short_tokens,
-        "Prompt and answer together. An exact number can be typed under Settings.",
+        "Prompt and answer together. An exact number can be typed under Load, GPUs and memory.",
     )
     _steps(form, "batch_size", "Concurrent requests", choices.REQUESTS, "{:,}".format, None)
 
@@ -199,7 +200,7 @@ def _moved_step(name: str) -> None:
 
 def _engine(form: Form) -> None:
     """The version is asked for only where the rules differ between versions; any release can be typed."""
-    chosen = st.session_state.get(WIDGET + "engine", form.get("engine"))
+    chosen = _chosen_engine(form)
     left, right = _beside() if len(choices.engine_versions(chosen)) > 1 else (st.container(), st.container())
     with left:
         engine = form.choose(
@@ -216,6 +217,11 @@ def _engine(form: Form) -> None:
     form.slot("engine_version")
 
 
+def _chosen_engine(form: Form) -> str:
+    """As its control says, which may not have been drawn yet."""
+    return str(st.session_state.get(WIDGET + "engine", form.get("engine")))
+
+
 def _beside() -> tuple[DeltaGenerator, DeltaGenerator]:
     left, right = st.columns([1.35, 1], gap="small")
     return left, right
@@ -230,8 +236,10 @@ def _version(form: Form, engine: str, versions: Sequence[str]) -> None:
 
 
 def _leave_engine(form: Form, engine: str) -> None:
-    """Settings that the next engine does not have are left behind."""
-    for name in ("engine_version", "speculative", "lora", *(ENGINE_FIELDS - set(OPTIONS[engine]))):
+    """Settings that the next engine does not have are left behind, and drafts, which each names in its own way."""
+    adapters = () if engine in ADAPTERS else ("lora",)
+    for name in ("engine_version", "speculative", *adapters, *(ENGINE_FIELDS - set(OPTIONS[engine]))):
         form.put(name, None)
+    forget_controls(of="draft_")
     if form.get("dp_attention") and engine not in settings_form.DP_ATTENTION:
         form.held.values.update(dp_attention=False, data_parallel=1)

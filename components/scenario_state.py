@@ -147,7 +147,7 @@ def use_units(key: str) -> None:
     moved()
 
 
-def forget_controls() -> None:
-    """Let the form's controls take their values from the scenario again."""
-    for key in [key for key in st.session_state if str(key).startswith(WIDGET)]:
+def forget_controls(of: str = "") -> None:
+    """Let the form's controls, or those whose names begin so, take their values from the scenario again."""
+    for key in [key for key in st.session_state if str(key).startswith(WIDGET + of)]:
         del st.session_state[key]

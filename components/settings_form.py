@@ -1,4 +1,4 @@
-"""The expander of rarer settings: exact numbers, kinds of parallelism, the engine's own settings, memory and states."""
+"""The expanders of rarer settings: those of the engine, and exact numbers, kinds of parallelism, memory and states."""
 
 import streamlit as st
 
@@ -9,25 +9,9 @@ from sizing.engines.words import ENGINE_FIELDS
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT
 
 DP_ATTENTION = ("minimum", "sglang", "tensorrt-llm")
-
-
-def draw(form: Form) -> None:
-    """Everything rarer. While it is closed its controls are not drawn, and the scenario keeps their values."""
-    place = st.empty()
-    opened = st.expander("Engine settings", icon=":material/tune:", key="settings", on_change="rerun")
-    if not opened.open:
-        form.slots = dict.fromkeys(SETTINGS, place) | form.slots
-        return
-    with opened:
-        _exact(form)
-        _parallel(form)
-        engine_settings.draw(form)
-        _memory(form)
-        if form.get("engine") != "llama.cpp":
-            _states(form)
-
-
-SETTINGS = (
+NO_CONTEXT_PARALLEL = ("llama.cpp", "tensorrt-llm")
+NO_EXPERT_PARALLEL = ("llama.cpp",)
+OF_LOAD = (
     "pipeline_parallel",
     "data_parallel",
     "decode_context_parallel",
@@ -35,18 +19,27 @@ SETTINGS = (
     "dp_attention",
     "other_memory_bytes",
     "total_memory_bytes",
-    "max_model_len",
     "average_context_length",
     "shared_prefix_tokens",
     "state_dtype",
-    "speculative",
-    "lora",
-    *sorted(ENGINE_FIELDS),
 )
 
 
-def _exact(form: Form) -> None:
-    """Exact numbers for the two sliders."""
+def draw(form: Form) -> None:
+    """Everything rarer."""
+    of_engine = sorted({"speculative", "lora"} | ENGINE_FIELDS)
+    if opened := form.expander("Engine settings", ":material/tune:", "settings", of_engine):
+        with opened:
+            engine_settings.draw(form)
+    if opened := form.expander("Load, GPUs and memory", ":material/memory:", "exact", OF_LOAD):
+        with opened:
+            _load(form)
+            _parallel(form)
+            _memory(form)
+
+
+def _load(form: Form) -> None:
+    """Exact numbers for the two sliders, and what the requests have in common."""
     for column, (name, label, most) in zip(
         st.columns(2, gap="small"),
         (("context_length", "Tokens, exact", LONGEST_CONTEXT), ("batch_size", "Requests, exact", LARGEST_BATCH)),
@@ -54,6 +47,9 @@ def _exact(form: Form) -> None:
     ):
         with column:
             _exact_field(form, name, label, most)
+    form.whole("average_context_length", "Average tokens, if lengths are mixed", least=1, most=LONGEST_CONTEXT)
+    form.whole("shared_prefix_tokens", "Shared prefix, tokens", least=0, most=LONGEST_CONTEXT)
+    form.put("shared_prefix_tokens", form.get("shared_prefix_tokens", 0))
 
 
 def _exact_field(form: Form, name: str, label: str, most: int) -> None:
@@ -83,40 +79,43 @@ def _take_exact(name: str) -> None:
 
 def _parallel(form: Form) -> None:
     """Sizes of the groups, two a row."""
-    sizes = {
-        "pipeline_parallel": ("Pipeline", "The layers are split into this many stages."),
-        "data_parallel": ("Data", "This many copies of the whole model share the requests."),
-        "decode_context_parallel": ("Context", "This many GPUs share out the tokens of a request."),
-    }
     st.caption("GPUs by kind of parallelism")
-    for row in (("", "pipeline_parallel"), ("data_parallel", "decode_context_parallel")):
-        for column, name in zip(st.columns(2, gap="small"), row, strict=True):
-            with column:
-                if name:
-                    form.whole(name, sizes[name][0], help=sizes[name][1])
-                    form.put(name, form.get(name, 1))
-                else:
-                    _exact_field(form, "tensor_parallel", "Tensor", MOST_RANKS)
-    _toggle(form, "expert_parallel", "Expert parallel")
-    if form.get("engine") in DP_ATTENTION or form.get("dp_attention"):
-        _toggle(form, "dp_attention", "Data-parallel attention")
+    left, right = st.columns(2, gap="small")
+    with left:
+        _exact_field(form, "tensor_parallel", "Tensor", MOST_RANKS)
+    with right:
+        _group(form, "pipeline_parallel", "Pipeline", "The layers are split into this many stages.")
+    left, right = st.columns(2, gap="small")
+    with left:
+        _group(form, "data_parallel", "Data", "This many copies of the whole model share the requests.")
+    with right:
+        if form.get("engine") not in NO_CONTEXT_PARALLEL or form.is_set("decode_context_parallel"):
+            _group(form, "decode_context_parallel", "Context", "This many GPUs share out the tokens of a request.")
+    _toggle(form, "expert_parallel", "Expert parallel", form.get("engine") not in NO_EXPERT_PARALLEL)
+    _toggle(form, "dp_attention", "Data-parallel attention", form.get("engine") in DP_ATTENTION)
 
 
-def _toggle(form: Form, name: str, label: str) -> None:
-    seeded(name, form.get(name, False))
-    form.put(name, st.toggle(label, key=WIDGET + name, on_change=moved))
-    form.slot(name)
+def _group(form: Form, name: str, label: str, help_: str) -> None:
+    form.whole(name, label, help=help_)
+    form.put(name, form.get(name, 1))
+
+
+def _toggle(form: Form, name: str, label: str, has_it: bool) -> None:
+    """Drawn where the engine has it and it says something, and where it is on all the same."""
+    if form.is_set(name) or (has_it and form.shows(name)):
+        seeded(name, form.get(name, False))
+        form.put(name, st.toggle(label, key=WIDGET + name, on_change=moved))
+        form.slot(name)
 
 
 def _memory(form: Form) -> None:
-    st.caption("Memory and load")
+    st.caption("Memory")
     form.size("other_memory_bytes", "Used by other processes")
     form.put("other_memory_bytes", form.get("other_memory_bytes", 0))
     if form.held.accelerator_name is None and form.get("accelerator") is not None:
         form.size("total_memory_bytes", "Memory, if not the catalog's")
-    form.whole("average_context_length", "Average tokens, if lengths are mixed", least=1, most=LONGEST_CONTEXT)
-    form.whole("shared_prefix_tokens", "Shared prefix, tokens", least=0, most=LONGEST_CONTEXT)
-    form.put("shared_prefix_tokens", form.get("shared_prefix_tokens", 0))
+    if form.get("engine") != "llama.cpp" and form.shows("state_dtype"):
+        _states(form)
 
 
 def _states(form: Form) -> None:

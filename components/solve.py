@@ -21,7 +21,7 @@ from sizing.scenario import Scenario, ScenarioError, make_scenario
 from sizing.size import plan, report_of
 
 OWN_CONFIG = "config.json"
-SIZES = ("total_memory_bytes", "other_memory_bytes")
+SIZES = ("total_memory_bytes", "other_memory_bytes", "cpu_offload_bytes")
 MOST_STAND_INS = 3
 
 

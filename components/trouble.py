@@ -11,8 +11,16 @@ from components.scenario_state import Held, apply
 from components.solve import Outcome, working_tensor_parallel
 from components.url_state import ARRIVAL, DEFAULTS
 from model_catalog.lookup import close_ids
+from sizing.engines.words import OPTIONS
 
 Fix = tuple[str, dict[str, Any]]
+WITHOUT = {"speculative": "Use no draft", "lora": "Use no adapters", "media": "Use text alone"}
+NAMES = {
+    "kv_dtype": "the KV format",
+    "speculative": "the draft",
+    "lora": "the adapters",
+    "media": "images, video and audio",
+}
 
 
 def draw(held: Held, outcome: Outcome, slots: Slots) -> None:
@@ -31,7 +39,11 @@ def draw(held: Held, outcome: Outcome, slots: Slots) -> None:
                 key=f"fix_{index}",
             )
     if outcome.planned:
-        st.caption(f"Below is the same scenario with {' and '.join(map(words, outcome.set_aside))} left out.")
+        st.caption(f"Below is the same scenario with {_set_aside(held, outcome)} left out.")
+
+
+def _set_aside(held: Held, outcome: Outcome) -> str:
+    return " and ".join(words(field, str(held.values["engine"])) for field in outcome.set_aside)
 
 
 def fixes(held: Held, outcome: Outcome) -> list[Fix]:
@@ -47,7 +59,8 @@ def fixes(held: Held, outcome: Outcome) -> list[Fix]:
     if fault.field not in DEFAULTS or held.values.get(fault.field) == usual:
         return []
     shown = "the default" if usual is None or usual is False else usual
-    return [(f"Use {shown} for {words(fault.field)}", {fault.field: usual})]
+    named = words(fault.field, str(held.values["engine"]))
+    return [(WITHOUT.get(fault.field, f"Use {shown} for {named}"), {fault.field: usual})]
 
 
 def _splits(held: Held, outcome: Outcome) -> list[Fix]:
@@ -66,5 +79,7 @@ def _splits(held: Held, outcome: Outcome) -> list[Fix]:
     ]
 
 
-def words(field: str) -> str:
-    return field.replace("_", " ").replace("kv dtype", "the KV format")
+def words(field: str, engine: str) -> str:
+    """As the form calls it."""
+    option = OPTIONS[engine].get(field)
+    return option.word if option else NAMES.get(field, field.replace("_", " "))

@@ -76,7 +76,7 @@ OPTIONS = MappingProxyType(
                 "split_mode": Option("split-mode", "--split-mode"),
                 "tensor_split": Option("tensor-split", "--tensor-split"),
                 "kv_offload": Option("kv-offload", "--kv-offload", "--no-kv-offload"),
-                "memory_by_gpu": Option("memory of each GPU, if they differ"),
+                "memory_by_gpu": Option("memory of each GPU"),
                 "kv_unified": Option("kv-unified", "--kv-unified", "--no-kv-unified"),
                 "flash_attention": Option("flash-attn", "--flash-attn on", "--flash-attn off"),
                 "swa_full": Option("swa-full", "--swa-full"),

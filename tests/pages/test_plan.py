@@ -147,7 +147,7 @@ def test_exact_numbers_stand_among_the_sliders_steps() -> None:
 
 def settings(**query_: object) -> AppTest:
     app = opened(engine="minimum", **query_)
-    app.session_state["settings"] = True
+    app.session_state["settings"] = app.session_state["exact"] = True
     return ran(app)
 
 

@@ -5,8 +5,10 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from components.engine_settings import GROUPS
+from components.setting_help import HELP
 from sizing.engines import ENGINES
-from sizing.engines.words import OPTIONS
+from sizing.engines.words import ENGINE_FIELDS, OPTIONS
 from tests.pages.test_plan import figures, headline, opened, query, ran, said
 
 GEMMA = {"model": "google/gemma-3-27b-it", "context_length": 32_768}
@@ -14,7 +16,7 @@ GEMMA = {"model": "google/gemma-3-27b-it", "context_length": 32_768}
 
 def with_settings(**query_: object) -> AppTest:
     app = opened(**query_)
-    app.session_state["settings"] = True
+    app.session_state["settings"] = app.session_state["exact"] = True
     return ran(app)
 
 
@@ -22,11 +24,51 @@ def remedies(app: AppTest) -> list[str]:
     return [button.label for button in app.button if (button.key or "").startswith("remedy_")]
 
 
+def labels(app: AppTest) -> set[str]:
+    """Of all controls, in lower case."""
+    kinds = (app.number_input, app.selectbox, app.text_input, app.toggle)
+    return {widget.label.lower() for kind in kinds for widget in kind}
+
+
 @pytest.mark.parametrize("engine", sorted(ENGINES))
-def test_every_engine_names_its_settings_and_what_it_would_choose(engine: str) -> None:
-    app = with_settings(engine=engine)
-    drawn = {widget.label for kind in (app.number_input, app.selectbox, app.text_input) for widget in kind}
-    assert {option.word for option in OPTIONS[engine].values()} <= drawn
+def test_every_engine_names_its_settings(engine: str) -> None:
+    """Llama 4 Scout has windows and experts and sees; Qwen3.6 has recurrent states, experts and sees."""
+    drawn = set()
+    for model in ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "Qwen/Qwen3.6-35B-A3B"):
+        drawn |= labels(with_settings(engine=engine, model=model, tensor_parallel=2))
+    assert {option.word.lower() for option in OPTIONS[engine].values()} <= drawn
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_settings_that_say_nothing_here_are_left_out(engine: str) -> None:
+    """Llama 3.1 8B on one GPU: no windows, states, experts or encoders."""
+    other = {
+        "hybrid_kv_cache_manager",
+        "swa_full",
+        "swa_full_tokens_ratio",
+        "mamba_full_memory_ratio",
+        "max_mamba_cache_size",
+        "cpu_moe_layers",
+        "media_limits",
+        "split_mode",
+        "tensor_split",
+        "memory_by_gpu",
+    }
+    words = {OPTIONS[engine][field].word.lower() for field in other if field in OPTIONS[engine]}
+    drawn = labels(with_settings(engine=engine))
+    assert not words & drawn
+    assert not {"expert parallel", "data-parallel attention", "recurrent state"} & drawn
+
+
+def test_a_setting_that_is_set_is_shown_though_it_says_nothing() -> None:
+    assert "n-cpu-moe" in labels(with_settings(engine="llama.cpp", cpu_moe_layers=4))
+    assert "expert parallel" in labels(with_settings(expert_parallel="true"))
+
+
+def test_every_setting_is_in_a_group_and_has_a_help() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(ENGINE_FIELDS)
+    assert set(HELP) == ENGINE_FIELDS
 
 
 def test_the_defaults_stand_in_the_empty_fields() -> None:
@@ -209,6 +251,25 @@ def test_settings_of_one_engine_are_left_behind_by_the_next() -> None:
     assert "enforce_eager" not in app.query_params
     assert "engine_version" not in app.query_params
     assert query(app, "max_num_seqs") == "64"
+
+
+def test_a_draft_is_left_behind_by_the_next_engine_and_adapters_by_one_without() -> None:
+    app = with_settings(**{"speculative.method": "ngram", "lora.max_loras": 2, "lora.rank": 16})
+    ran(app.selectbox(key="form_engine").set_value("sglang"))
+    assert app.selectbox(key="form_draft_method").value == ""
+    assert not [name for name in app.query_params if name.startswith("speculative")]
+    assert query(app, "lora.max_loras") == "2"
+    ran(app.selectbox(key="form_engine").set_value("llama.cpp"))
+    assert not [name for name in app.query_params if name.startswith("lora")]
+    assert "requests of 8,192 tokens" in headline(app)
+
+
+def test_a_size_in_host_memory_that_cannot_be_read_is_told_in_the_engine_s_word() -> None:
+    app = with_settings()
+    ran(app.text_input(key="form_cpu_offload_bytes").set_value("lots"))
+    assert '"lots" is not a size. Write it like 24 GiB' in said(app)
+    assert app.button(key="fix_0").label == "Use the default for cpu_offload_gb"
+    assert app.text_input(key="form_cpu_offload_bytes").value == "lots"
 
 
 def test_any_release_may_be_named() -> None:
