@@ -21,9 +21,9 @@ from sizing.answer import find_accelerator, find_spec
 from sizing.engines.calibration import GIB, VLLM, VllmConstants
 from sizing.engines.vllm import budget
 from sizing.engines.vllm.defaults import capability_of, is_linked, is_unified
-from sizing.engines.vllm.graphs import captures, graphs_captured, layers_of, reduces_by_nccl
-from sizing.engines.vllm.loaded import loaded_spec
+from sizing.engines.vllm.profiling.graphs import captures, graphs_captured, layers_of, reduces_by_nccl
 from sizing.engines.vllm.resolving import Resolved, resolved_of
+from sizing.engines.vllm.weights.loaded import loaded_spec
 from sizing.media.limits import tower_kinds
 from sizing.placement import PlacementError
 from sizing.receipts.receipt import Receipt, read_receipts

@@ -21,7 +21,7 @@ class VllmConstants:
     `linked_captured`: and more where graphs are captured before the count; logs of one site. `multicast`: and
     more where there are more than two, in releases that charge communicators; a log of one model. `unified`: more on
     accelerators that share their memory with the host. `encoder`: of an encoder whose largest inputs are not known
-    (largest_items.py); what Qwen3-VL's took in 0.12. `graph`: of vLLM's estimate, for each layer in each CUDA
+    (profiling/largest_items.py); what Qwen3-VL's took in 0.12. `graph`: of vLLM's estimate, for each layer in each CUDA
     graph; `graph_peer`: and for each other rank that NCCL talks to in a graph.
     `error_share`: what 9 in 10 predictions of the memory that is left for the cache are off by at most, as a share of
     the card's memory, for models left out of the fit; each source of logs weighs the same. `unified_error_share`: the

@@ -8,7 +8,7 @@ The latter pads the hidden axis of gate and up to 512, of which 128 are counted 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.tensorrt_llm.rules import Rules
-from sizing.engines.vllm.held import Padding, held_spec
+from sizing.engines.vllm.weights.held import Padding, held_spec
 from sizing.scenario import Scenario
 from sizing.weights.precisions import AUTO
 

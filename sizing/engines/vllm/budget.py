@@ -1,6 +1,6 @@
 """What one GPU has for the cache: the requested share less weights, activations, CUDA graphs and the runtime (10, 11).
 
-Activations follow vLLM's sources (profile_run.py); graphs and the runtime have constants fitted to start-up logs
+Activations follow vLLM's sources (profiling/run.py); graphs and the runtime have constants fitted to start-up logs
 (calibration.py).
 """
 
@@ -13,15 +13,15 @@ from model_catalog.tensors import TensorClass
 from sizing.engines.calibration import VLLM, VllmConstants
 from sizing.engines.lora import lora_bytes
 from sizing.engines.vllm.defaults import capability_of, is_linked, is_unified
-from sizing.engines.vllm.draft_weights import draft_bytes
 from sizing.engines.vllm.drafts import drafting_of
-from sizing.engines.vllm.encoder import encoder_run
-from sizing.engines.vllm.graphs import captures, estimate_bytes
-from sizing.engines.vllm.loaded import loaded_spec
-from sizing.engines.vllm.profile_run import activation_bytes
+from sizing.engines.vllm.profiling.encoder import encoder_run
+from sizing.engines.vllm.profiling.graphs import captures, estimate_bytes
+from sizing.engines.vllm.profiling.run import activation_bytes
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.runner import is_mixture
-from sizing.engines.vllm.weights import stage_weights
+from sizing.engines.vllm.weights.drafts import draft_bytes
+from sizing.engines.vllm.weights.loaded import loaded_spec
+from sizing.engines.vllm.weights.stages import stage_weights
 from sizing.memory import Memory
 from sizing.report import Grade
 from sizing.scenario import Scenario

@@ -7,12 +7,12 @@ from model_catalog.spec import ModelSpec
 from sizing.engines.calibration import GIB, VLLM
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.vllm import budget
-from sizing.engines.vllm.encoder import assumed, batch_of, is_run
-from sizing.engines.vllm.loaded import loaded_spec
+from sizing.engines.vllm.cache.pool import PoolCache
 from sizing.engines.vllm.platforms import platform_notes
-from sizing.engines.vllm.pool import PoolCache
 from sizing.engines.vllm.printed import Pool, lines_of, printed_of
+from sizing.engines.vllm.profiling.encoder import assumed, batch_of, is_run
 from sizing.engines.vllm.resolving import Resolved, resolved_of
+from sizing.engines.vllm.weights.loaded import loaded_spec
 from sizing.grading import grades_of
 from sizing.memory import Memory
 from sizing.report import Grades, Log

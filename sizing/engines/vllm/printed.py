@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sizing.engines.plan import Printed
-from sizing.engines.vllm.groups import Group
+from sizing.engines.vllm.cache.groups import Group
 from sizing.engines.vllm.rules import Rules
 
 GIB = 2**30

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import CompressedAttention, CrossAttention, ModelSpec, Recurrent
 from sizing.cache_formats import DS_MLA
-from sizing.engines.vllm.block_sizes import kernel_blocks
+from sizing.engines.vllm.cache.block_sizes import kernel_blocks
+from sizing.engines.vllm.cache.groups import Grouping
+from sizing.engines.vllm.cache.layout import Layout, layout_of
+from sizing.engines.vllm.cache.model_layers import LayerRules
+from sizing.engines.vllm.cache.pool import Blocks, Load, blocks_of
+from sizing.engines.vllm.cache.states import StateMode, state_mode
 from sizing.engines.vllm.defaults import capability_of, max_num_batched_tokens, max_num_seqs, prefix_caching
 from sizing.engines.vllm.drafts import Drafting, check_release, drafting_of
 from sizing.engines.vllm.formats import Formats, formats_of, mixers_of
-from sizing.engines.vllm.groups import Grouping
-from sizing.engines.vllm.layout import Layout, layout_of
-from sizing.engines.vllm.loaded import loading_notes
-from sizing.engines.vllm.model_layers import LayerRules
-from sizing.engines.vllm.pool import Blocks, Load, blocks_of
 from sizing.engines.vllm.refusals import check
 from sizing.engines.vllm.rules import Rules, release_of, rules_of
-from sizing.engines.vllm.states import StateMode, state_mode
+from sizing.engines.vllm.weights.loaded import loading_notes
 from sizing.formats import TURBOQUANT
 from sizing.resolve import notes_on, resolve
 from sizing.scenario import Scenario, ScenarioError

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sizing import versions
-from sizing.engines.vllm.largest_items import EncoderRules, encoder_rules_of
-from sizing.engines.vllm.profile_rules import ProfileRules, profile_rules_of
+from sizing.engines.vllm.profiling.largest_items import EncoderRules, encoder_rules_of
+from sizing.engines.vllm.profiling.rules import ProfileRules, profile_rules_of
 from sizing.versions import Version, at_least
 
 VERSIONS = (

@@ -2,7 +2,7 @@
 
 from model_catalog.spec import ModelSpec, Recurrent
 from sizing.engines.vllm.formats import mixers_of
-from sizing.engines.vllm.profile_rules import ProfileRules
+from sizing.engines.vllm.profiling.rules import ProfileRules
 from sizing.scenario import Scenario
 
 QWEN3 = frozenset({"qwen3"})

@@ -16,7 +16,7 @@ from model_catalog.spec import (
 )
 from sizing.engines.plan import EnginePlan
 from sizing.engines.vllm import ENGINE
-from sizing.engines.vllm.pool import PoolCache, blocks_of
+from sizing.engines.vllm.cache.pool import PoolCache, blocks_of
 from sizing.engines.vllm.resolving import resolved_of
 from sizing.scenario import make_scenario
 from tests.sizing.engines import dimensions

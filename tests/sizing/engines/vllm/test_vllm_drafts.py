@@ -11,7 +11,7 @@ from sizing.answer import answer
 from sizing.drafting import with_draft
 from sizing.engines.plan import EnginePlan
 from sizing.engines.vllm import ENGINE
-from sizing.engines.vllm.pool import PoolCache
+from sizing.engines.vllm.cache.pool import PoolCache
 from sizing.scenario import ScenarioError, make_scenario
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"

@@ -2,7 +2,7 @@
 
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, Layer, ModelSpec
 from model_catalog.tensors import TensorClass
-from sizing.engines.vllm.block_sizes import INDEXED
+from sizing.engines.vllm.cache.block_sizes import INDEXED
 from sizing.engines.vllm.formats import mixers_of
 from sizing.placement import heads_per_rank
 from sizing.scenario import Scenario

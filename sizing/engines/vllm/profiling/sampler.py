@@ -1,6 +1,6 @@
 """What sampling takes in the profile run (_dummy_sampler_run): all rows at once, each with all of its logits."""
 
-from sizing.engines.vllm.profile_rules import ProfileRules
+from sizing.engines.vllm.profiling.rules import ProfileRules
 
 HALF, FULL = 2, 4
 GATHERED = HALF  # logits in the model's format, from all ranks

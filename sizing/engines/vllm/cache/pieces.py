@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import gcd
 
 from sizing.cache import CacheCost, Growth
-from sizing.engines.vllm.groups import Group
-from sizing.engines.vllm.layers import LayerCache, Member
+from sizing.engines.vllm.cache.groups import Group
+from sizing.engines.vllm.cache.layers import LayerCache, Member
 
 
 @dataclass(frozen=True, slots=True)

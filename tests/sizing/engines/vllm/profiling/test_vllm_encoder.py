@@ -6,7 +6,7 @@ import pytest
 
 from sizing.answer import find_accelerator, find_spec
 from sizing.engines.plan import EnginePlan
-from sizing.engines.vllm.encoder import encoder_run
+from sizing.engines.vllm.profiling.encoder import encoder_run
 from sizing.engines.vllm.rules import rules_of
 from sizing.scenario import make_scenario
 from sizing.size import plan

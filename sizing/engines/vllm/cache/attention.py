@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CrossAttention, Indexer, LatentAttention
 from sizing.cache_formats import DS_MLA, LATENT_FORMATS, CacheFormats, latent_bytes, pair_bytes
+from sizing.engines.vllm.cache.layers import Kind, LayerCache
 from sizing.engines.vllm.formats import Formats
-from sizing.engines.vllm.layers import Kind, LayerCache
 from sizing.formats import format_named
 
 INDEX_SCALES = 128  # one fp32 scale for every 128 fp8 elements of a latent model's index key

@@ -6,7 +6,7 @@ are cut into groups of about the same number of repeats. Other buckets stay whol
 
 from collections import defaultdict
 
-from sizing.engines.vllm.layers import Member, same_type
+from sizing.engines.vllm.cache.layers import Member, same_type
 
 
 def pattern_groups(members: list[Member]) -> list[list[Member]]:

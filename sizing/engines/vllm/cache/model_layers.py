@@ -13,7 +13,7 @@ from model_catalog.spec import (
     ModelSpec,
     Recurrent,
 )
-from sizing.engines.vllm.attention import (
+from sizing.engines.vllm.cache.attention import (
     ENCODERS,
     FULL_ONLY,
     OWN_WINDOWS,
@@ -23,10 +23,10 @@ from sizing.engines.vllm.attention import (
     expanded_latent,
     latent_layers,
 )
-from sizing.engines.vllm.compressed import compressed_layers
+from sizing.engines.vllm.cache.compressed import compressed_layers
+from sizing.engines.vllm.cache.layers import LayerCache, Member
+from sizing.engines.vllm.cache.states import StateMode, aligned_block, state_bytes
 from sizing.engines.vllm.formats import Formats, in_model_dtype, mixers_of
-from sizing.engines.vllm.layers import LayerCache, Member
-from sizing.engines.vllm.states import StateMode, aligned_block, state_bytes
 from sizing.formats import TURBOQUANT
 from sizing.placement import shard_mixer
 

@@ -9,11 +9,11 @@ from functools import lru_cache
 from model_catalog.spec import LatentAttention, Layer, ModelSpec
 from sizing.activations import dense_width, expert_widths, mixer_width
 from sizing.engines.vllm.formats import mixers_of
-from sizing.engines.vllm.mxfp4 import Kernel, mxfp4_experts
-from sizing.engines.vllm.profile_rules import ProfileRules
+from sizing.engines.vllm.profiling.rules import ProfileRules
+from sizing.engines.vllm.profiling.sampler import kept_bytes, sampler_bytes
+from sizing.engines.vllm.profiling.workspaces import expert_scratch, score_bytes, shared_bytes
 from sizing.engines.vllm.runner import uses_second_runner
-from sizing.engines.vllm.sampler import kept_bytes, sampler_bytes
-from sizing.engines.vllm.workspaces import expert_scratch, score_bytes, shared_bytes
+from sizing.engines.vllm.weights.mxfp4 import Kernel, mxfp4_experts
 from sizing.placement import stage_sizes
 from sizing.scenario import Scenario
 

@@ -8,14 +8,17 @@ from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from sizing.activations import ExpertWidths, expert_widths
 from sizing.engines.calibration import VLLM
-from sizing.engines.vllm.graphs import estimate_bytes, graphs_captured, graphs_estimated, reduces_by_nccl, sizes_up_to
-from sizing.engines.vllm.profile_rules import ProfileRules
-from sizing.engines.vllm.profile_run import activation_bytes, context_bytes, streams_of
-from sizing.engines.vllm.resolving import resolved_of
-from sizing.engines.vllm.rules import rules_of
-from sizing.engines.vllm.runner import uses_second_runner
-from sizing.engines.vllm.sampler import sampler_bytes
-from sizing.engines.vllm.workspaces import (
+from sizing.engines.vllm.profiling.graphs import (
+    estimate_bytes,
+    graphs_captured,
+    graphs_estimated,
+    reduces_by_nccl,
+    sizes_up_to,
+)
+from sizing.engines.vllm.profiling.rules import ProfileRules
+from sizing.engines.vllm.profiling.run import activation_bytes, context_bytes, streams_of
+from sizing.engines.vllm.profiling.sampler import sampler_bytes
+from sizing.engines.vllm.profiling.workspaces import (
     ExpertScratch,
     expert_scratch,
     gathered_bytes,
@@ -23,6 +26,9 @@ from sizing.engines.vllm.workspaces import (
     shared_bytes,
     sparse_bytes,
 )
+from sizing.engines.vllm.resolving import resolved_of
+from sizing.engines.vllm.rules import rules_of
+from sizing.engines.vllm.runner import uses_second_runner
 from sizing.scenario import Scenario, make_scenario
 from sizing.versions import parse_version
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from model_catalog.spec import CompressedAttention, LatentAttention, ModelSpec
 from sizing.activations import ExpertWidths
 from sizing.engines.vllm.formats import mixers_of
-from sizing.engines.vllm.profile_rules import ProfileRules
+from sizing.engines.vllm.profiling.rules import ProfileRules
 
 HALF = 2
 SPARSE_PREFILLS = 5  # longest sequences whose latents are gathered for prefill

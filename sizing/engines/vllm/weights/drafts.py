@@ -7,10 +7,10 @@ from model_catalog.blocks.prediction import HEAD
 from model_catalog.spec import Attention, ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.drafting import JOINING
-from sizing.engines.vllm.buffers import rope_bytes
 from sizing.engines.vllm.drafts import Drafting
 from sizing.engines.vllm.rules import Rules
-from sizing.engines.vllm.weights import VOCAB_MULTIPLE, stage_weights
+from sizing.engines.vllm.weights.buffers import rope_bytes
+from sizing.engines.vllm.weights.stages import VOCAB_MULTIPLE, stage_weights
 from sizing.placement import heads_per_rank
 from sizing.scenario import Scenario
 from sizing.weights.precisions import AUTO

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
-from sizing.engines.vllm.after_load import FIRST_WITH_FP8, absorbed_copies, joined_gguf, repacked
-from sizing.engines.vllm.allocator import rounding_bytes
-from sizing.engines.vllm.buffers import buffer_bytes
-from sizing.engines.vllm.held import GEMMA4, NO_PADDING, SPARSE_LATENT, held_spec
-from sizing.engines.vllm.mxfp4 import Mxfp4Experts, mxfp4_experts
 from sizing.engines.vllm.rules import release_of, rules_of
+from sizing.engines.vllm.weights.after_load import FIRST_WITH_FP8, absorbed_copies, joined_gguf, repacked
+from sizing.engines.vllm.weights.allocator import rounding_bytes
+from sizing.engines.vllm.weights.buffers import buffer_bytes
+from sizing.engines.vllm.weights.held import GEMMA4, NO_PADDING, SPARSE_LATENT, held_spec
+from sizing.engines.vllm.weights.mxfp4 import Mxfp4Experts, mxfp4_experts
 from sizing.placement import stage_sizes
 from sizing.placement import stages as stages_of
 from sizing.scenario import Scenario

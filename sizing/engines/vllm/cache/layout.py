@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from model_catalog.spec import ModelSpec
-from sizing.engines.vllm.groups import Group, Grouping, groups_of
-from sizing.engines.vllm.model_layers import LayerRules, model_layers
-from sizing.engines.vllm.pieces import Piece, pieces_of
-from sizing.engines.vllm.pool import block_bytes
+from sizing.engines.vllm.cache.groups import Group, Grouping, groups_of
+from sizing.engines.vllm.cache.model_layers import LayerRules, model_layers
+from sizing.engines.vllm.cache.pieces import Piece, pieces_of
+from sizing.engines.vllm.cache.pool import block_bytes
 from sizing.placement import stage_sizes
 
 MOST_KEPT = 1024

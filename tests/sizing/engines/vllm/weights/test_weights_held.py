@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from model_catalog.lookup import find_entry
-from sizing.engines.vllm.allocator import counted
-from sizing.engines.vllm.weights import StageWeights, stage_weights
+from sizing.engines.vllm.weights.allocator import counted
+from sizing.engines.vllm.weights.stages import StageWeights, stage_weights
 from sizing.scenario import make_scenario
 
 MIB = 2**20

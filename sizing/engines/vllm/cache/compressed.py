@@ -2,7 +2,7 @@
 
 from model_catalog.spec import CompressedAttention, Indexer
 from sizing.cache_formats import compressed_bytes
-from sizing.engines.vllm.layers import Kind, LayerCache
+from sizing.engines.vllm.cache.layers import Kind, LayerCache
 
 ALIGNMENT = 576
 BLOCK = 256

@@ -10,8 +10,8 @@ from enum import Enum, auto
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import Shard, Tensor
-from sizing.engines.vllm.held import Padding
 from sizing.engines.vllm.rules import Rules, release_of, rules_of
+from sizing.engines.vllm.weights.held import Padding
 from sizing.scenario import Scenario
 from sizing.weights.precisions import AUTO
 from sizing.weights.ranks import divided

@@ -11,7 +11,7 @@ from math import prod
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import Tensor, TensorClass
-from sizing.engines.vllm.largest_items import EncoderRules, Largest, largest_items
+from sizing.engines.vllm.profiling.largest_items import EncoderRules, Largest, largest_items
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.runner import uses_second_runner
 from sizing.media.limits import tower_kinds

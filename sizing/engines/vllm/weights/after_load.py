@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from model_catalog.spec import ModelSpec
 from model_catalog.tensors import Shard
-from sizing.engines.vllm.allocator import fused
+from sizing.engines.vllm.weights.allocator import fused
 from sizing.placement import Placement, stage_sizes
 from sizing.weights.inventory import Inventory, Part, Stored, inventory
 from sizing.weights.packing import GGML, PACKED, PLAIN, Packing

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from sizing.arrays import Tokens, at_most, not_negative
 from sizing.cache import total
 from sizing.engines.plan import Contents
-from sizing.engines.vllm.groups import Group
-from sizing.engines.vllm.layers import LayerCache, admitted_blocks, held_blocks, live_blocks
-from sizing.engines.vllm.pieces import Piece, excess_of
+from sizing.engines.vllm.cache.groups import Group
+from sizing.engines.vllm.cache.layers import LayerCache, admitted_blocks, held_blocks, live_blocks
+from sizing.engines.vllm.cache.pieces import Piece, excess_of
 
 
 @dataclass(frozen=True, slots=True)

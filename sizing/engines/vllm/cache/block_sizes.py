@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
-from sizing.engines.vllm.attention import FULL_ONLY
+from sizing.engines.vllm.cache.attention import FULL_ONLY
 from sizing.engines.vllm.formats import FP8, Formats, mixers_of, plain_attention
 from sizing.engines.vllm.rules import Rules
 from sizing.scenario import Scenario, ScenarioError

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from sizing.engines.vllm.layers import LayerCache, Member, as_full, same_type
-from sizing.engines.vllm.packed import pattern_groups
+from sizing.engines.vllm.cache.layers import LayerCache, Member, as_full, same_type
+from sizing.engines.vllm.cache.packed import pattern_groups
 from sizing.scenario import ScenarioError
 
 INDEX = "index"

@@ -1,0 +1,1 @@
+"""Weights: what vLLM loads of a checkpoint, how its kernels hold it, and what its allocator counts."""
