@@ -10,11 +10,23 @@ from sizing.engines.plan import EnginePlan
 
 def request_cost(planned: EnginePlan) -> CacheCost:
     """What one request keeps on the rank that holds most of it, before any rounding by the engine."""
+    tokens = planned.scenario.context_length or 1
+    return max(_costs(planned), key=lambda cost: int(cost.bytes(tokens)))
+
+
+def _costs(planned: EnginePlan) -> list[CacheCost]:
+    """Rank by rank. llama.cpp has a split of its own, and may keep the cache in host memory."""
+    if planned.scenario.engine == "llama.cpp":
+        return [rank.cache.contents(planned.scenario.context_length or 1, 1).cost for rank in planned.ranks]
     rules = cache_rules(planned.scenario.engine)
     formats = rules.formats(planned.scenario, planned.spec)
-    costs = stage_costs(planned.spec, rules.mixer_cost_of(planned.spec), formats, planned.scenario.placement)
+    return list(stage_costs(planned.spec, rules.mixer_cost_of(planned.spec), formats, planned.scenario.placement))
+
+
+def ranks_differ(planned: EnginePlan) -> bool:
+    """Whether a request keeps more on one GPU than on another."""
     tokens = planned.scenario.context_length or 1
-    return max(costs, key=lambda cost: int(cost.bytes(tokens)))
+    return len({int(rank.cache.live(tokens, 1)) for rank in planned.ranks}) > 1
 
 
 def growth_after(cost: CacheCost, tokens: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ ROW = 46
 BAR_WIDTH, NAMED_BAR_WIDTH = 0.8, 0.56
 GAP = 0.0022  # of the extent: a hairline between segments that works on both themes
 LABEL_FROM = 0.075  # of the extent: narrower segments are named in the legend only
-NAME_REACH = 0.15  # of the extent: half of the longest name on a phone
+LETTER = 0.0185  # of the extent: a letter of a label on a phone
 LABEL_ENDS_FROM, LABEL_STARTS_TO = 0.64, 0.36  # of the extent: the room of the line below the bar on a phone
 OUTSIDE_ALPHA = 0.14
 CONFIG = {"displayModeBar": False}
@@ -146,7 +146,8 @@ def _lines(bars: Sequence[Bar]) -> list[dict[str, Any]]:
 
 
 def _lines_of(bar: Bar, low: int, high: int) -> list[dict[str, Any]]:
-    span = {"type": "line", "y0": low - 0.52, "y1": high + 0.52, "yref": "y"}
+    over = 0.52 if low != high or not bar.name else NAMED_BAR_WIDTH / 2  # not through the name above its row
+    span = {"type": "line", "y0": low - over, "y1": high + over, "yref": "y"}
     styles = (
         (bar.card, {"color": inks.NEUTRAL, "width": 1.5, "dash": "dot"}),
         (bar.budget, {"color": inks.INK, "width": 2}),
@@ -155,30 +156,38 @@ def _lines_of(bar: Bar, low: int, high: int) -> list[dict[str, Any]]:
 
 
 def _labels(bar: Bar, unit: Unit) -> list[dict[str, Any]]:
-    wide = [segment for segment in bar.segments if segment.size > bar.extent * LABEL_FROM]
-    return [
-        {
-            **_over(segment, bar),
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "yshift": 4,
-            "showarrow": False,
-            "text": f"<b>{LONG_NAMES.get(segment.name, segment.name)}</b><br>{amount(segment.size, unit)}",
-            "font": {"size": 12, "color": inks.INK},
-        }
-        for segment in wide
-    ]
+    """Over the middles of wide segments, from left to right; moved aside for the one before, or left out for it."""
+    labels, end = [], 0.0
+    for segment in bar.segments:
+        name, size = LONG_NAMES.get(segment.name, segment.name), amount(segment.size, unit)
+        width = LETTER * max(len(name), len(size))
+        middle = (segment.start + segment.size / 2) / bar.extent
+        start = max(end, min(middle - width / 2, 1 - width))
+        if segment.size > bar.extent * LABEL_FROM and (start <= middle and start + width <= 1 + LETTER):
+            labels.append(_label(f"<b>{name}</b><br>{size}", start, middle, width, bar.extent))
+            end = start + width
+    return labels
 
 
-def _over(segment: Segment, bar: Bar) -> dict[str, Any]:
-    """Centred on the segment, but not past an end of the bar where the segment is narrower than its name."""
-    middle = segment.start + segment.size / 2
-    if middle < bar.extent * NAME_REACH:
-        return {"x": 0, "xanchor": "left"}
-    if middle > bar.extent * (1 - NAME_REACH):
-        return {"x": bar.extent, "xanchor": "right"}
-    return {"x": middle, "xanchor": "center"}
+def _label(text: str, start: float, middle: float, width: float, extent: int) -> dict[str, Any]:
+    """Centred where it has not been moved, else anchored at the side that it was moved to. Shares of the extent."""
+    if start > middle - width / 2:
+        x, anchor = start, "left"
+    elif start < middle - width / 2:
+        x, anchor = start + width, "right"
+    else:
+        x, anchor = middle, "center"
+    return {
+        "x": x * extent,
+        "xanchor": anchor,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "yshift": 4,
+        "showarrow": False,
+        "text": text,
+        "font": {"size": 12, "color": inks.INK},
+    }
 
 
 def _capacity_label(bar: Bar, unit: Unit) -> list[dict[str, Any]]:

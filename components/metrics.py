@@ -3,7 +3,7 @@
 import streamlit as st
 
 from components.format import Unit, amount, counted, multiple, scaled, short_tokens
-from components.fullest import growth_after, request_cost
+from components.fullest import growth_after, ranks_differ, request_cost
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
 
@@ -64,4 +64,5 @@ def one_request(planned: EnginePlan, unit: Unit) -> tuple[str, str]:
     step, added = growth_after(request_cost(planned), tokens)
     per = "a token" if step == 1 else f"every {step:,} tokens"
     each = ", each GPU" if planned.scenario.placement.gpus > 1 else ""
-    return amount(taken, unit), f"{scaled(added, unit)} {per}{each}"
+    where = ", at most" if ranks_differ(planned) else each
+    return amount(taken, unit), f"{scaled(added, unit)} {per}{where}"

@@ -6,16 +6,19 @@ from components.plain_text import literal
 from components.solve import Outcome
 from sizing.memory import shared_notes
 from sizing.report import Report
+from sizing.shared_host import host_overflow
 
 MOST = 4
 
 
-def draw(outcome: Outcome, report: Report) -> None:
+def draw(outcome: Outcome, report: Report) -> list[str]:
+    """Returns what was said."""
     remarks = remarks_on(outcome, report)
     for remark in remarks[:MOST]:
         st.caption(f":orange[:material/info:] {literal(remark)}")
     if len(remarks) > MOST:
         st.caption(f"{len(remarks) - MOST} more under Terms.")
+    return remarks[:MOST]
 
 
 def remarks_on(outcome: Outcome, report: Report) -> list[str]:
@@ -28,4 +31,6 @@ def remarks_on(outcome: Outcome, report: Report) -> list[str]:
         remarks.append(report.verdict.starts_with)
     if outcome.asked:
         remarks += shared_notes(outcome.asked, outcome.accelerator)
+    if outcome.planned and (overflow := host_overflow(outcome.planned, outcome.accelerator)):
+        remarks.append(overflow)
     return list(dict.fromkeys(remarks))

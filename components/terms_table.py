@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from components.format import two_decimals
+from components.format import amount, counted, two_decimals
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.report import Report
+from sizing.scenario import Scenario
 from sizing.weights.precisions import resolve_precision
 
 
@@ -51,8 +52,7 @@ def _shown(report: Report, row: Row) -> bool:
 def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> Iterator[Row]:
     scenario, grades = report.scenario, report.grades
     load = f"{scenario.batch_size:,} × {scenario.context_length or 0:,} tokens"
-    precision = resolve_precision(scenario.weights, spec)
-    yield Row("Weights", "weights_bytes", grades.weights, f"tensor by tensor. {precision.label}")
+    yield Row("Weights", "weights_bytes", grades.weights, _of_weights(scenario, spec))
     yield Row("Draft", "draft_bytes", grades.weights, "the draft's tensors")
     yield Row("Encoder", "encoder_bytes", grades.weights, "the encoder's tensors")
     yield Row("Activation peak", "activation_bytes", grades.activation, "the engine's profile run")
@@ -73,6 +73,15 @@ def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> I
         _budget(report),
     )
     yield _memory(report, accelerator)
+
+
+def _of_weights(scenario: Scenario, spec: ModelSpec) -> str:
+    said = [f"tensor by tensor. {resolve_precision(scenario.weights, spec).label}"]
+    if scenario.cpu_offload_bytes:
+        said.append(f"up to {amount(scenario.cpu_offload_bytes, 'GiB')} stay in host memory")
+    if scenario.lora:
+        said.append(f"with {counted(scenario.lora.max_loras, 'slot')} for adapters of rank {scenario.lora.rank}")
+    return "; ".join(said)
 
 
 def _left(report: Report) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from components import choices
 from components.format import Unit, amount, both_units, counted, scaled, short_tokens
 from components.formula import Line
-from components.fullest import growth_after, request_cost
+from components.fullest import growth_after, ranks_differ, request_cost
 from components.scenario_state import Held
 from components.solve import OWN_CONFIG, Fault
 from model_catalog.spec import ModelSpec
@@ -223,10 +223,17 @@ def reserved_line(planned: EnginePlan, unit: Unit) -> str:
     """What the fullest GPU sets aside on admission beside what the requests then use; empty where it is the same."""
     load, cache = fullest_load(planned), tightest_rank(planned).cache
     reserved, live = int(cache.kv(*load)) + int(cache.state(*load)), int(cache.live(*load))
-    if reserved == live:
+    if amount(reserved, unit) == amount(live, unit):
         return ""
     name = choices.engine_label(planned.scenario.engine)
-    held = f"{name} reserves {amount(reserved, unit)} on each GPU when it admits these requests"
+    where = (
+        " on the fullest GPU"
+        if ranks_differ(planned)
+        else " on each GPU"
+        if planned.scenario.placement.gpus > 1
+        else ""
+    )
+    held = f"{name} reserves {amount(reserved, unit)}{where} when it admits these requests"
     return f"{held}; they use {amount(live, unit)}."
 
 

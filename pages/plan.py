@@ -1,5 +1,7 @@
 """Plan: does it fit, and with how much room?"""
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from components import (
@@ -30,11 +32,11 @@ from sizing.remedies import remedies
 from sizing.report import Report
 
 
-def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
-    """Verdict, figures and the memory bar."""
+def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> list[str]:
+    """Verdict, figures and the memory bar; returns the remarks made."""
     st.title(wording.verdict_line(planned, report, held.units), anchor=False)
     st.caption(wording.how_sure(report, held.units))
-    draw_remarks(outcome, report)
+    said = draw_remarks(outcome, report)
     draw_metrics(planned, report, held.units)
     media_line.draw(report, held.units)
     bars = bars_of(planned)
@@ -46,6 +48,7 @@ def answer(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) ->
             alt=memory_bar.alternative_text(bars, held.units),
         )
         legend.draw(wording.bar_lead(report.scenario, held.units), legend.of_bar(bar_of(planned), held.units))
+    return said
 
 
 def ways(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
@@ -72,16 +75,17 @@ def layers(held: Held, planned: EnginePlan) -> None:
         legend.draw("", layer_strip.strip_legend(planned, held.units))
 
 
-def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report) -> None:
-    """Only the open tab is drawn."""
+def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report, said: Collection[str]) -> None:
+    """Only the open tab is drawn. Notes that were `said` above are not said again."""
     names = ["Terms", "Formula", "Limits", "Start-up log", "Command"]
     terms, formula, limits, log, start = st.tabs(names, key="details", on_change="rerun")
     if terms.open:
         with terms:
             cells = terms_table.rows(planned.spec, report, outcome.accelerator)
             plain_table.draw(terms_table.headers(report), cells, terms_table.number_columns(report))
-            for note in filter(None, (wording.reserved_line(planned, held.units), *report.notes)):
-                st.caption(literal(note))
+            for note in (wording.reserved_line(planned, held.units), *report.notes):
+                if note and note not in said:
+                    st.caption(literal(note))
     if formula.open:
         with formula:
             lines = formula_lines(planned)
@@ -108,8 +112,7 @@ def kept_on(report: Report) -> str:
 
 held, outcome = open_scenario("plan")
 if outcome.planned and outcome.report:
-    if not outcome.fault:
-        answer(held, outcome, outcome.planned, outcome.report)
+    said = [] if outcome.fault else answer(held, outcome, outcome.planned, outcome.report)
     ways(held, outcome, outcome.planned, outcome.report)
     layers(held, outcome.planned)
-    details(held, outcome, outcome.planned, outcome.report)
+    details(held, outcome, outcome.planned, outcome.report, said)

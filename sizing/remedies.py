@@ -18,8 +18,10 @@ from sizing.placement import PlacementError
 from sizing.report import Remedy
 from sizing.room import room
 from sizing.scenario import Scenario, ScenarioError, make_scenario
+from sizing.shared_host import host_overflow
 
 MOST = 12
+ON_HOST = frozenset({"gpu_layers", "cpu_moe_layers"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,16 @@ class Trial:
         except (ScenarioError, PlacementError):
             return None
         left = room(planned)
+        if _moves_nowhere(step, planned, card):
+            return None
         return None if left is None else Tried(step, kind, planned, left)
+
+
+def _moves_nowhere(step: Step, planned: EnginePlan, card: Accelerator | None) -> bool:
+    """To host memory that is the GPU's own: what an engine offloads of its share, or more than both have."""
+    if card is None or card.kind != "unified":
+        return False
+    return "cpu_offload_bytes" in step.values or bool(ON_HOST & step.values.keys() and host_overflow(planned, card))
 
 
 def remedies(asked: Scenario, planned: EnginePlan, accelerator: Accelerator | None) -> tuple[Remedy, ...]:

@@ -29,6 +29,7 @@ from sizing.report import (
 )
 from sizing.room import fullest_load, is_tight, replica_batches, room, tightest_rank
 from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
+from sizing.shared_host import host_overflow
 
 
 def size(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = None) -> Report:
@@ -42,7 +43,8 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
     planned = of_foreign_files(ENGINES[scenario.engine].plan(scenario, spec, accelerator))
     check_prefix(planned.scenario)
     check_media(planned.scenario, planned.spec)
-    notes = (*planned.notes, *shared_notes(scenario, accelerator))
+    overflow = host_overflow(planned, accelerator)
+    notes = (*planned.notes, *shared_notes(scenario, accelerator), *([overflow] if overflow else []))
     return replace(planned, asked_kv=scenario.kv_dtype, notes=notes)
 
 

@@ -107,3 +107,20 @@ def test_equal_stages_have_one_bar_and_unequal_ones_a_row_each() -> None:
     assert {trace["y"][0] for trace in figure["data"]} == {0, 1, 2}
     assert [note["text"] for note in figure["layout"]["annotations"]][:3] == [bar.name for bar in rows]
     assert "Stages 2 to 3: Weights" in alternative_text(rows, "GiB")
+
+
+def test_names_above_the_bar_do_not_run_into_each_other() -> None:
+    """gpt-oss-120b on a DGX Spark, far too much load: weights and the cache that fits are both narrow, at the left."""
+    bar = bar_of(
+        planned(
+            "openai/gpt-oss-120b",
+            engine="sglang",
+            accelerator="dgx-spark-gb10",
+            context_length=131_072,
+            batch_size=64,
+        )
+    )
+    names = [note["text"] for note in memory_bar([bar], "GiB")["layout"]["annotations"][:-1]]
+    assert [name.partition("</b>")[0] for name in names] == ["<b>Weights", "<b>Short"]
+    wide = [note["text"] for note in memory_bar([bar_of(planned(LLAMA))], "GiB")["layout"]["annotations"][:-1]]
+    assert [name.partition("</b>")[0][3:] for name in wide] == ["Weights", "KV needed", "KV reserved, unused"]

@@ -153,6 +153,26 @@ def test_gpus_of_different_sizes_have_a_bar_each() -> None:
     assert app.text_input(key="form_memory_by_gpu").value == "24 GiB, a dozen"
 
 
+def test_one_request_is_that_of_the_gpu_that_holds_most() -> None:
+    """Qwen3 30B keeps 2,048 bytes a token and layer; of its 49 layers with the output 37 are on the first GPU."""
+    app = opened(
+        engine="llama.cpp",
+        model="Qwen/Qwen3-30B-A3B",
+        weights="q4_k_m",
+        accelerator="rtx-4090",
+        batch_size=1,
+        tensor_parallel=2,
+        tensor_split="3,1",
+    )
+    (one,) = [metric for metric in app.metric if metric.label == "One request"]
+    assert (one.value, one.delta) == ("0.58 GiB", "74 KiB a token, at most")
+
+
+def test_a_remark_is_not_said_again_under_terms() -> None:
+    app = opened(model="openai/gpt-oss-120b", accelerator="dgx-spark-gb10")
+    assert said(app).count("The GPU may use 121.6 of the 128 GiB") == 1
+
+
 def test_what_llama_cpp_starts_with_is_told_where_the_load_does_not_fit() -> None:
     app = opened(
         engine="llama.cpp", model="meta-llama/Llama-3.3-70B-Instruct", weights="q4_k_m", accelerator="rtx-4090"

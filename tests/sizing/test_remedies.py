@@ -254,3 +254,43 @@ def test_the_fewest_gib_of_weights_that_have_to_stay_in_host_memory(engine: str)
         left = room(plan(make_scenario(values | {"cpu_offload_bytes": size}), find_entry(LLAMA).spec, card))
         assert left is not None
         assert (left >= 0) == fits
+
+
+@pytest.mark.parametrize(
+    ("engine", "model", "accelerator", "weights", "setting"),
+    [
+        ("vllm", "meta-llama/Llama-3.1-70B-Instruct", "dgx-spark-gb10", "auto", {"cpu_offload_bytes": 64 * GIB}),
+        ("sglang", "meta-llama/Llama-3.1-70B-Instruct", "dgx-spark-gb10", "auto", {"cpu_offload_bytes": 64 * GIB}),
+        ("llama.cpp", "openai/gpt-oss-120b", "apple-m4-max-40c", "f16", {"cpu_moe_layers": 21}),
+    ],
+)
+def test_memory_that_cpu_and_gpu_share_is_not_counted_twice(
+    engine: str, model: str, accelerator: str, weights: str, setting: dict[str, int]
+) -> None:
+    """Both have 128 GiB in all; the weights are 131 and 217 GiB."""
+    values = {
+        "model": model,
+        "engine": engine,
+        "weights": weights,
+        "accelerator": accelerator,
+        "context_length": 8192,
+    }
+    scenario, spec, card = make_scenario(values), find_entry(model).spec, get_accelerator(accelerator)
+    found = remedies(scenario, plan(scenario, spec, card), card)
+    assert found
+    assert not [each for each in found if each.values.keys() & {"cpu_offload_bytes", "cpu_moe_layers", "gpu_layers"}]
+    moved = report_of(plan(make_scenario(values | setting), spec, card))
+    assert any("more than the 128 GiB that they share" in note for note in moved.notes)
+
+
+def test_what_fits_beside_the_gpu_may_stay_in_host_memory() -> None:
+    """gpt-oss-120b in Q8_0: Metal takes 96 of the 128 GiB, and some experts stay beside them."""
+    values = {
+        "model": "openai/gpt-oss-120b",
+        "engine": "llama.cpp",
+        "weights": "q8_0",
+        "accelerator": "apple-m4-max-40c",
+    }
+    scenario, card = make_scenario(values | {"context_length": 8192}), get_accelerator("apple-m4-max-40c")
+    found = remedies(scenario, plan(scenario, find_entry("openai/gpt-oss-120b").spec, card), card)
+    assert any("cpu_moe_layers" in each.values and each.fits for each in found)

@@ -51,6 +51,6 @@ def starting_with(scenario: Scenario, spec: ModelSpec, plan: Plan) -> str | None
 def _experts(spec: ModelSpec, left: int) -> str:
     mixtures = [has_expert(layer) for layer in spec.each_layer()]
     return (
-        f"{WITHOUT_NGL} all layers on the GPU, but the experts of {sum(mixtures[:left])} of {sum(mixtures)} in host "
-        "memory (--fit), or of part of one less."
+        f"{WITHOUT_NGL} all layers on the GPU and the experts of at most {sum(mixtures[:left])} of {sum(mixtures)} "
+        "layers in host memory (--fit)."
     )
