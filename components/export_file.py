@@ -11,7 +11,7 @@ from components.url_state import FIELDS, VIEW, values_to_query
 from model_catalog.config_text import LONGEST_TEXT
 
 FILE_VERSION = 1
-LONGEST_FILE = 2_000_000  # bytes
+LONGEST_FILE = 2 * LONGEST_TEXT  # bytes; a config.json may be part of it
 PARTS = {"kv_atlas_file", "saved", "units", "accelerator_name", "config", "scenario", "pins", "view"}
 FOREIGN = "This file is not one that KV Atlas saved: it holds no scenario."
 

@@ -85,9 +85,9 @@ Term = tuple[str, int, str, Texture, bool]
 
 def _static(rank: RankPlan, planned: EnginePlan) -> Iterator[Term]:
     grades = planned.grades
-    yield "Weights", rank.weights, inks.WEIGHTS, "solid", _estimated(grades.weights)
+    yield "Weights", rank.weights - rank.tower, inks.WEIGHTS, "solid", _estimated(grades.weights)
     yield "Draft", rank.draft, inks.WEIGHTS, "draft", _estimated(grades.weights)
-    yield "Encoder", rank.encoder, inks.WEIGHTS, "encoder", _estimated(grades.weights)
+    yield "Encoder", rank.encoder + rank.tower, inks.WEIGHTS, "encoder", _estimated(grades.weights)
     yield "Activations", rank.activation, inks.ACTIVATIONS, "solid", _estimated(grades.activation)
     yield "CUDA graphs", rank.graphs, inks.GRAPHS, "solid", _estimated(grades.graphs)
     yield "Runtime", rank.runtime, inks.RUNTIME, "solid", _estimated(grades.runtime)

@@ -7,7 +7,6 @@ from components.format import amount, counted, two_decimals
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.report import Report
-from sizing.scenario import Scenario
 from sizing.weights.precisions import resolve_precision
 
 
@@ -52,12 +51,12 @@ def _shown(report: Report, row: Row) -> bool:
 def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> Iterator[Row]:
     scenario, grades = report.scenario, report.grades
     load = f"{scenario.batch_size:,} × {scenario.context_length or 0:,} tokens"
-    yield Row("Weights", "weights_bytes", grades.weights, _of_weights(scenario, spec))
+    yield Row("Weights", "weights_bytes", grades.weights, _of_weights(report, spec))
     yield Row("Draft", "draft_bytes", grades.weights, "the draft's tensors")
     yield Row("Encoder", "encoder_bytes", grades.weights, "the encoder's tensors")
     yield Row("Activation peak", "activation_bytes", grades.activation, "the engine's profile run")
     yield Row("CUDA graphs", "graph_bytes", grades.graphs, "the engine's capture")
-    yield Row("Runtime", "runtime_bytes", grades.runtime, "context and communication")
+    yield Row("Runtime", "runtime_bytes", grades.runtime, "context, communication, and what the allocator rounds up")
     yield Row(
         "Recurrent state",
         "state_bytes",
@@ -75,8 +74,11 @@ def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> I
     yield _memory(report, accelerator)
 
 
-def _of_weights(scenario: Scenario, spec: ModelSpec) -> str:
+def _of_weights(report: Report, spec: ModelSpec) -> str:
+    scenario, tower = report.scenario, report.per_gpu.tower_bytes
     said = [f"tensor by tensor. {resolve_precision(scenario.weights, spec).label}"]
+    if tower:
+        said.append(f"{amount(tower, 'GiB')} of it are the encoder's")
     if scenario.cpu_offload_bytes:
         said.append(f"up to {amount(scenario.cpu_offload_bytes, 'GiB')} stay in host memory")
     if scenario.lora:

@@ -8,6 +8,7 @@ raises ConfigError with a sentence that names the field.
 import json
 from collections.abc import Mapping
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ class Fields:
         value = self.raw(name)
         if value is None:
             return default
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
             raise self.error(name, "a number")
         return float(value)
 

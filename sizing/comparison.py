@@ -79,9 +79,9 @@ def _account(planned: EnginePlan, budgeted: bool, given: bool) -> dict[str, int]
     """What each term adds to the room, taken terms with a minus. The sum is the room, or the need with a minus."""
     rank, load = tightest_rank(planned), fullest_load(planned)
     taken = {
-        "Weights": rank.weights,
+        "Weights": rank.weights - rank.tower,
         "Draft": rank.draft,
-        "Encoder": rank.encoder,
+        "Encoder": rank.encoder + rank.tower,
         "Recurrent state": int(rank.cache.state(*load)),
         "KV needed": int(rank.cache.kv(*load)),
     }
@@ -112,7 +112,7 @@ def _even_shares(planned: EnginePlan) -> dict[str, int]:
     (rank,) = alone.ranks
     load = planned.scenario.context_length or 1, planned.scenario.batch_size
     return {
-        "Weights": rank.weights // gpus,
+        "Weights": (rank.weights - rank.tower) // gpus,
         "Recurrent state": int(rank.cache.state(*load)) // gpus,
         "KV needed": int(rank.cache.kv(*load)) // gpus,
     }

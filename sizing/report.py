@@ -15,12 +15,13 @@ class Footprint:
     """Bytes by term. The terms + free + outside_budget = total; free is negative where the terms do not fit.
 
     `outside_budget_bytes` is what the engine leaves alone, other processes' memory included. Without a known
-    memory size the last four are None.
+    memory size the last four are None. `tower_bytes` is no term: the part of weights_bytes that encoders take.
     """
 
     weights_bytes: int
     draft_bytes: int = 0
     encoder_bytes: int = 0
+    tower_bytes: int = 0
     kv_bytes: int = 0
     state_bytes: int = 0
     activation_bytes: int = 0

@@ -108,6 +108,7 @@ def _footprint(planned: EnginePlan, rank: RankPlan, replica_batch: int) -> Footp
     return _with_memory(
         planned.memory_of(rank),
         rank.available,
+        rank.tower,
         weights_bytes=rank.weights,
         draft_bytes=rank.draft,
         encoder_bytes=rank.encoder,
@@ -119,12 +120,13 @@ def _footprint(planned: EnginePlan, rank: RankPlan, replica_batch: int) -> Footp
     )
 
 
-def _with_memory(memory: tuple[int | None, int | None], available: int | None, **terms: int) -> Footprint:
+def _with_memory(memory: tuple[int | None, int | None], available: int | None, tower: int, **terms: int) -> Footprint:
     total, budget = memory
     if total is None or budget is None:
-        return Footprint(**terms, available_kv_bytes=available)
+        return Footprint(**terms, tower_bytes=tower, available_kv_bytes=available)
     return Footprint(
         **terms,
+        tower_bytes=tower,
         free_bytes=budget - sum(terms.values()),
         outside_budget_bytes=total - budget,
         total_bytes=total,
@@ -132,7 +134,11 @@ def _with_memory(memory: tuple[int | None, int | None], available: int | None, *
     )
 
 
-TERMS = tuple(field.name for field in fields(Footprint) if field.default in (0,) or field.name == "weights_bytes")
+TERMS = tuple(
+    field.name
+    for field in fields(Footprint)
+    if field.name == "weights_bytes" or (field.default in (0,) and field.name != "tower_bytes")
+)
 
 
 def _fullest(planned: EnginePlan) -> Footprint:
@@ -146,7 +152,8 @@ def _fullest(planned: EnginePlan) -> Footprint:
     each = [_footprint(planned, rank, batch) for rank in planned.ranks]
     terms = {name: max(getattr(footprint, name) for footprint in each) for name in TERMS}
     pools = [rank.available for rank in planned.ranks if rank.available is not None]
-    return _with_memory((planned.total_memory, planned.budget), min(pools) if pools else None, **terms)
+    tower = max(rank.tower for rank in planned.ranks)
+    return _with_memory((planned.total_memory, planned.budget), min(pools) if pools else None, tower, **terms)
 
 
 def _cluster(planned: EnginePlan) -> Footprint:

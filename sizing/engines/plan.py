@@ -50,13 +50,15 @@ class RankPlan:
     """One GPU of a pipeline stage. `available` is what is left for the cache, `usable` the part that sequences get.
 
     Both are None where no memory is known, and negative where the rest alone exceeds the budget. `memory`: the GPU's
-    own size and budget, where they are not those of the plan.
+    own size and budget, where they are not those of the plan. `encoder`: of one in a file of its own; `tower`: the part
+    of `weights` that encoders in the checkpoint take.
     """
 
     weights: int
     cache: RankCache
     draft: int = 0
     encoder: int = 0
+    tower: int = 0
     activation: int = 0
     graphs: int = 0
     runtime: int = 0

@@ -66,7 +66,7 @@ def test_a_scenario_alone_and_a_report_are_opened_too() -> None:
         (b'{"kv_atlas_file": 1, "scenario": 5}', "not one that KV Atlas saved"),
         (b'{"kv_atlas_file": 2, "scenario": {}}', "version is 2; this KV Atlas opens version 1"),
         (b'{"kv_atlas_file": true, "scenario": {}}', "version is true"),
-        (b" " * (LONGEST_FILE + 1), "larger than 2,000,000 bytes"),
+        (b" " * (LONGEST_FILE + 1), "larger than 8,000,000 bytes"),
     ],
 )
 def test_files_that_cannot_be_opened(data: bytes, sentence: str) -> None:

@@ -32,11 +32,15 @@ ADAPTED = frozenset({TensorClass.ATTENTION, TensorClass.MIXER, TensorClass.FEED_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """Bytes on one rank of a pipeline stage beside its cache."""
+    """Bytes on one rank of a pipeline stage beside its cache.
+
+    `tower`: the part of `weights` that encoders take. `rounding`: what the allocator counts beyond the tensors.
+    """
 
     weights: int
+    tower: int = 0
+    rounding: int = 0
     draft: int = 0
-    encoder: int = 0
     activation: int = 0
     graphs: int = 0
     runtime: int = 0
@@ -44,7 +48,7 @@ class Terms:
     @property
     def loaded(self) -> int:
         """What "Model loading took" counts."""
-        return self.weights + self.draft + self.encoder
+        return self.weights + self.rounding + self.draft
 
     @property
     def total(self) -> int:
@@ -68,9 +72,10 @@ def stage_terms(
     graphs = estimate_bytes(scenario, spec, rules, accelerator, constants)
     return [
         Terms(
-            weights=_kept(scenario, held.loaded + held.rounding - held.encoder) + adapters,
+            weights=_kept(scenario, held.loaded) + adapters,
+            tower=min(held.encoder, _kept(scenario, held.loaded)),
+            rounding=held.rounding,
             draft=draft,
-            encoder=held.encoder,
             activation=encoder.with_decoder(peak) if first else peak,
             graphs=graphs,
             runtime=runtime_bytes(scenario, spec, rules, accelerator, constants),

@@ -92,10 +92,10 @@ def _ranks(resolved: Resolved, terms: list[budget.Terms], memory: Memory) -> tup
         RankPlan(
             weights=each.weights,
             draft=each.draft,
-            encoder=each.encoder,
+            tower=each.tower,
             activation=each.activation,
             graphs=each.graphs,
-            runtime=each.runtime,
+            runtime=each.runtime + each.rounding,
             cache=PoolCache(resolved.blocks, size, pieces),
             available=pool,
             usable=pool if usable is None else usable * size,

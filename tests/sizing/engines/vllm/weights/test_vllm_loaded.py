@@ -26,8 +26,8 @@ def loading(model: str, **values: Any) -> float:
 def test_text_alone_leaves_the_vision_tower_out() -> None:
     """Receipt v003, release 0.19: 64.69 GiB; the tower of 446,571,248 parameters is 0.83 GiB."""
     both, text = sized("Qwen/Qwen3.6-35B-A3B"), sized("Qwen/Qwen3.6-35B-A3B", media_limits=TEXT)
-    assert both.per_gpu.encoder_bytes == 2 * 446_571_248
-    assert text.per_gpu.encoder_bytes == 0
+    assert both.per_gpu.tower_bytes == 2 * 446_571_248
+    assert text.per_gpu.tower_bytes == 0
     assert loading("Qwen/Qwen3.6-35B-A3B", engine_version="0.19.0", media_limits=TEXT) == pytest.approx(
         64.69, abs=0.005
     )
@@ -46,13 +46,13 @@ def test_text_alone_leaves_the_vision_tower_out() -> None:
     ],
 )
 def test_a_tower_stays_out_where_all_its_inputs_do(model: str, limits: dict[str, int], loads: bool) -> None:
-    assert (sized(model, media_limits=limits).per_gpu.encoder_bytes > 0) == loads
+    assert (sized(model, media_limits=limits).per_gpu.tower_bytes > 0) == loads
 
 
 def test_towers_stay_out_one_by_one() -> None:
     """Gemma 4 E4B hears and sees."""
     sizes = [
-        sized("google/gemma-4-E4B-it", media_limits=limits).per_gpu.encoder_bytes
+        sized("google/gemma-4-E4B-it", media_limits=limits).per_gpu.tower_bytes
         for limits in (None, {"audio": 0}, {"image": 0, "video": 0}, TEXT)
     ]
     assert sizes[0] == sizes[1] + sizes[2]
@@ -68,7 +68,7 @@ def test_towers_stay_out_one_by_one() -> None:
 )
 def test_old_releases_load_towers_anyway(model: str, last: str, first: str) -> None:
     old, new = (sized(model, engine_version=release, media_limits=TEXT) for release in (last, first))
-    assert old.per_gpu.encoder_bytes > new.per_gpu.encoder_bytes == 0
+    assert old.per_gpu.tower_bytes > new.per_gpu.tower_bytes == 0
     assert any("loads the encoders of this model whatever" in note for note in old.notes)
 
 
@@ -134,7 +134,7 @@ def test_rotary_tables_for_images_were_longer(model: str, settings: Any, printed
 def test_kimi_takes_chunks_of_images_and_videos() -> None:
     """vllm/model_executor/models/kimi_k25.py: its one kind of input is named by no limit but all of them."""
     sizes = [
-        sized("moonshotai/Kimi-K2.6", tensor_parallel=8, media_limits=limits).per_gpu.encoder_bytes
+        sized("moonshotai/Kimi-K2.6", tensor_parallel=8, media_limits=limits).per_gpu.tower_bytes
         for limits in ({"image": 0, "video": 0}, TEXT)
     ]
     assert sizes[1] == 0 < sizes[0]
