@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from model_catalog.blocks.prediction import DSPARK, EMBEDDING, HEAD, TOWER, UNCOUNTED
-from model_catalog.importers.draft_heads import eagle3_head, eagle_head
+from model_catalog.drafts.eagle import eagle3_head, eagle_head
 from model_catalog.spec import DraftKind, Layer, LayerRun, ModelSpec, Tower, run_length
 from model_catalog.tensors import Tensor, TensorClass
 from sizing.scenario import Scenario, ScenarioError
 from sizing.weights.precisions import AUTO, resolve_precision
 
 Needs = DraftKind | Literal["model"]
+Taken = Needs | Literal[""]  # what a method of speculation takes; "" for no checkpoint
 STACKS = ("medusa", "mlp_speculator")  # one stage for each token that is drafted
 JOINING = ("eagle", "eagle3", "dflash", "dspark")  # heads that read hidden states of the target
 LABELS: dict[str, str] = {

@@ -1,7 +1,6 @@
 """Number formats of the cache: bytes of the vectors that a token leaves behind (ENGINE_MEMORY section 8)."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import ceil
 
 
@@ -23,10 +22,6 @@ class Format:
         if rest:
             raise FormatError(f"a row of {heads * dim:,} elements is not a multiple of {self.block}")
         return blocks * self.block_bytes + heads * self.per_head
-
-    @property
-    def bytes_per_element(self) -> Fraction:
-        return Fraction(self.block_bytes, self.block)
 
 
 # Sources: vLLM 0.33 kv_cache_interface.py, SGLang 0.5.23 memory_pool.py, ggml-common.h (ggml 0.25.3).

@@ -5,14 +5,15 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from model_catalog.drafts.kinds import decoder_fields, kind_of
 from model_catalog.fields import ConfigError, Fields, class_defaults
-from model_catalog.importers import draft_heads, unknown
+from model_catalog.importers import unknown
 from model_catalog.importers.readers import READERS
 from model_catalog.importers.rope import read_ropes
 from model_catalog.importers.unread import doubt_unread
 from model_catalog.mixed_formats import with_own_formats
 from model_catalog.quantization import dtype_of, read_quantization
-from model_catalog.spec import ModelSpec
+from model_catalog.spec import DraftKind, ModelSpec
 from model_catalog.towers.parts import decoder_part
 
 
@@ -23,12 +24,18 @@ def read_config(config: Mapping[str, Any]) -> ModelSpec:
     """
     if not isinstance(config, Mapping):
         raise ConfigError("", "The file does not hold a JSON object.")
-    kind = draft_heads.kind_of(config)
+    kind = kind_of(config)
     f = _fields(config) if kind is None else Fields(config, str(config.get("model_type") or kind))
-    read = read_fields(f) if kind is None else draft_heads.read_head(f, kind, read_fields)
+    read = read_fields(f) if kind is None else _read_head(f, kind)
     spec = with_own_formats(replace(read, dtype=dtype_of(f), quantization=read_quantization(f)), f)
-    rotated = f if kind is None else draft_heads.decoder_fields(f)
+    rotated = f if kind is None else decoder_fields(f)
     return replace(spec, ropes=read_ropes(rotated, spec), doubts=tuple(dict.fromkeys(f.doubts)))
+
+
+def _read_head(f: Fields, kind: DraftKind) -> ModelSpec:
+    heads = import_module("model_catalog.drafts.heads")  # only when needed: few files are heads
+    read: ModelSpec = heads.read_head(f, kind, read_fields)
+    return read
 
 
 def _fields(config: Mapping[str, Any]) -> Fields:

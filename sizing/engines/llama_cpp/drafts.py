@@ -8,26 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from model_catalog.spec import ModelSpec
-from sizing.drafting import Needs, draft_beside, prediction_layers
+from sizing.drafting import Taken, draft_beside, prediction_layers
+from sizing.engines.drafts import notes_of
 from sizing.engines.llama_cpp.split import Share
 from sizing.engines.llama_cpp.weights import Placing, file_type, held_by
 from sizing.scenario import Scenario, ScenarioError
 from sizing.weights.precisions import AUTO
 
-# Types with the checkpoint that each takes; "" for none.
-METHODS: Mapping[str, str] = {
+METHODS: Mapping[str, Taken] = {
     "draft-mtp": "",
     "draft-simple": "model",
     "draft-eagle3": "eagle3",
     "draft-dflash": "dflash",
     "draft-dspark": "dspark",
     **dict.fromkeys(("ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"), ""),
-}
-NEEDS: Mapping[str, Needs] = {
-    "draft-simple": "model",
-    "draft-eagle3": "eagle3",
-    "draft-dflash": "dflash",
-    "draft-dspark": "dspark",
 }
 ALIASES = {"draft": "draft-simple", "draft-model": "draft-simple", "ngram": "ngram-simple"}
 NOT_ROLLING = ("draft-simple",)  # need_n_rs_seq in common/common.h
@@ -67,12 +61,15 @@ def drafting_of(scenario: Scenario, spec: ModelSpec) -> Drafting:
         if not layers:
             raise ScenarioError("speculative", "This model's file has no layers for multi-token prediction.")
         return Drafting(layers=layers, rolls=rolls)
-    draft = draft_beside(scenario, spec, NEEDS.get(method, "assistant"))
+    draft = draft_beside(scenario, spec, METHODS[method] or "assistant")
     file, note = file_type(draft, given.weights or AUTO)
     held = held_by(draft, file, Placing((Share(0, draft.num_layers, True),), Share(0, 0, False)))
-    notes = [f"Of the draft: {sentence}" for sentence in (note, *(doubt.message for doubt in draft.doubts)) if sentence]
-    notes.append("The draft's compute buffer is not counted.")
-    return Drafting(draft=draft, weights=held.devices[0], host=held.host, rolls=rolls, notes=tuple(notes))
+    notes = (
+        *((f"Of the draft: {note}",) if note else ()),
+        *notes_of(draft),
+        "The draft's compute buffer is not counted.",
+    )
+    return Drafting(draft=draft, weights=held.devices[0], host=held.host, rolls=rolls, notes=notes)
 
 
 def method_of(text: str) -> str:

@@ -7,8 +7,9 @@ from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.drafting import sharing_ends
 from sizing.engines import calibration
+from sizing.engines.drafts import rank_weights
 from sizing.engines.lora import lora_bytes
-from sizing.engines.sglang.drafts import Drafting, draft_weights
+from sizing.engines.sglang.drafts import Drafting
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.traits import Traits
 from sizing.scenario import Scenario
@@ -66,7 +67,7 @@ def weights_of(scenario: Scenario, spec: ModelSpec, drafting: Drafting) -> list[
     adapters = lora_bytes(scenario, spec, adapted(spec), place.ranks_per_replica)
     drafts = [stage.get(TensorClass.PREDICTION, 0) if drafting.own else 0 for stage in stages]
     if drafting.draft:
-        drafts[-1] += draft_weights(scenario, drafting.draft, VOCABULARY_MULTIPLE)
+        drafts[-1] += rank_weights(scenario, drafting.draft, vocab_multiple=VOCABULARY_MULTIPLE)
     return [
         (_on_gpu(scenario, stage) + slots, draft) for stage, slots, draft in zip(stages, adapters, drafts, strict=True)
     ]

@@ -5,11 +5,12 @@ from dataclasses import replace
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines import calibration
+from sizing.engines.drafts import notes_of
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.sglang.cache import Stage, StageCache
 from sizing.engines.sglang.choices import Choices, card_of, choose
 from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS, running_default
-from sizing.engines.sglang.drafts import draft_notes, drafting_of
+from sizing.engines.sglang.drafts import drafting_of
 from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.lines import Sizes, lines_of
 from sizing.engines.sglang.loading import Memory, error_bytes, is_linked, memory_of, weights_of
@@ -69,7 +70,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
             *_notes(resolved, spec, sizes),
             *notes,
             *choices.notes,
-            *draft_notes(drafting),
+            *(notes_of(drafting.draft) if drafting.draft else ()),
             *_unknown(scenario, choices, traits),
         ),
     )

@@ -4,12 +4,12 @@ Source: vllm/config/speculative.py (SpeculativeMethod, MTPModelTypes), vllm/v1/c
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from model_catalog.spec import ModelSpec
-from sizing.drafting import JOINING, Needs, draft_beside, dspark_stages, prediction_layers
+from sizing.drafting import JOINING, Needs, Taken, draft_beside, dspark_stages, prediction_layers
+from sizing.engines.drafts import check_ranks, notes_of
 from sizing.engines.vllm.rules import Rules
-from sizing.placement import PlacementError, check_placement
 from sizing.scenario import Scenario, ScenarioError
 from sizing.versions import Version, at_least
 
@@ -35,7 +35,7 @@ OWN = (
 METHODS = ("mtp", *SEPARATE, *WITHOUT_DRAFT, *UNCOUNTED)
 V0_METHODS = ("mtp", "deepseek_mtp", "draft_model", "eagle", "medusa", "mlp_speculator", "ngram")
 # What the newest release runs, with what each takes.
-OFFERED: Mapping[str, str] = {
+OFFERED: Mapping[str, Taken] = {
     "mtp": "",
     **{name: needs for name, needs in SEPARATE.items() if name != "mlp_speculator"},
     **dict.fromkeys(WITHOUT_DRAFT, ""),
@@ -84,9 +84,10 @@ def drafting_of(scenario: Scenario, spec: ModelSpec, rules: Rules) -> Drafting:
         return _own(scenario, spec)
     needs = SEPARATE[method]
     draft = draft_beside(scenario, spec, needs)
-    _check_ranks(scenario, draft)
+    if needs != "mlp_speculator":  # which runs on one rank (_verify_and_get_draft_tp)
+        check_ranks(scenario, draft)
     slots = 2 if needs in ("model", *JOINING) else 1
-    return Drafting(draft=draft, ahead=slots * given.tokens, notes=_notes(draft))
+    return Drafting(draft=draft, ahead=slots * given.tokens, notes=notes_of(draft))
 
 
 def _check_known(method: str, rules: Rules) -> None:
@@ -115,7 +116,7 @@ def _own(scenario: Scenario, spec: ModelSpec) -> Drafting:
     tokens, layers = scenario.speculative.tokens, prediction_layers(spec)
     if spec.draft is not None and spec.draft.draft_kind == "assistant":
         draft = draft_beside(scenario, spec, "assistant")
-        return Drafting(draft=draft, ahead=2 * tokens, notes=_notes(draft))
+        return Drafting(draft=draft, ahead=2 * tokens, notes=notes_of(draft))
     if not layers:
         raise ScenarioError("speculative", "This checkpoint has no layers for multi-token prediction.")
     steps = 1 if spec.model_type in FIRST_LAYER_ONLY else layers
@@ -124,17 +125,3 @@ def _own(scenario: Scenario, spec: ModelSpec) -> Drafting:
             "speculative", f"{tokens} tokens are no multiple of the model's {steps} prediction layers; vLLM needs one."
         )
     return Drafting(own_layers=layers, ahead=2 * tokens)
-
-
-def _check_ranks(scenario: Scenario, draft: ModelSpec) -> None:
-    """A draft runs on as many ranks as its target (_verify_and_get_draft_tp), MLP speculators on one."""
-    if draft.draft_kind == "mlp_speculator":
-        return
-    try:
-        check_placement(draft, replace(scenario.placement, pipeline_parallel=1))
-    except PlacementError as error:
-        raise ScenarioError("speculative", f"The draft cannot run on these ranks. {error.message}") from None
-
-
-def _notes(draft: ModelSpec) -> tuple[str, ...]:
-    return tuple(f"Of the draft: {doubt.message}" for doubt in draft.doubts)

@@ -113,10 +113,6 @@ def mixers_of(spec: ModelSpec) -> Iterator[Mixer]:
         yield from run.layer.mixers
 
 
-def is_latent(spec: ModelSpec) -> bool:
-    return any(isinstance(mixer, LatentAttention) for mixer in mixers_of(spec))
-
-
 def plain_attention(spec: ModelSpec) -> list[Attention]:
     return [mixer for mixer in mixers_of(spec) if isinstance(mixer, Attention)]
 

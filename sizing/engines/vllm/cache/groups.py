@@ -20,10 +20,6 @@ class Group:
     def first(self) -> LayerCache:
         return self.members[0][1]
 
-    @property
-    def page_bytes(self) -> int:
-        return sum(layer.page for _, layer in self.members)
-
 
 @dataclass(frozen=True, slots=True)
 class Grouping:

@@ -158,7 +158,7 @@ def _second_embedding(spec: ModelSpec) -> Iterator[Tensor]:
 def _tower(tower: Tower, model_type: str, rows: list[Difference]) -> Tower:
     """Phi-3-vision takes the features of the last layer but one and does not load the last.
 
-    Prediction layers share the model's ends; draft_weights adds those that some releases do not share.
+    Prediction layers share the model's ends; drafts.py adds those that some releases do not share.
     """
     tensors = tuple(_changed(without_ends(tower).tensors, rows))
     if model_type == "phi3_v" and tower.layers:

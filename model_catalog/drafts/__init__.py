@@ -1,0 +1,1 @@
+"""Checkpoints that only draft for a model: EAGLE, DFlash and DSpark heads, Medusa heads, MLP speculators."""
