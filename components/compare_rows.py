@@ -12,6 +12,7 @@ from components.format import short_tokens
 from components.pins import Pin, letter
 from components.scenario_state import Held
 from components.segments import Bar, bar_of
+from components.setting_words import setting_words
 from components.solve import OWN_CONFIG, Outcome, solve
 from sizing.engines.plan import EnginePlan
 from sizing.report import Report
@@ -54,10 +55,17 @@ def rows_of(held: Held, own_prices: Mapping[str, float]) -> list[Row]:
     answered = _once([(key, pin, solved(pin)) for key, pin in pins])
     reports = [outcome.report for _, _, outcome in answered if outcome.report]
     varied = Varied.among(reports)
+    settings = differing([setting_words(outcome.asked) for _, _, outcome in answered])
     return [
-        Row(key, pin.name or label_of(pin, outcome, varied), pin, outcome, usd_of(outcome, own_prices))
-        for key, pin, outcome in answered
+        Row(key, pin.name or label_of(pin, outcome, varied, own), pin, outcome, usd_of(outcome, own_prices))
+        for (key, pin, outcome), own in zip(answered, settings, strict=True)
     ]
+
+
+def differing(settings: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """Of each row's settings in words, those that not all rows have."""
+    common = set.intersection(*({*words.items()} for words in settings))
+    return [[word for name, word in words.items() if (name, word) not in common] for words in settings]
 
 
 def _once(rows: list[tuple[str, Pin, Outcome]]) -> list[tuple[str, Pin, Outcome]]:
@@ -105,8 +113,11 @@ class Varied:
         return cls(len(engines) > 1, len(loads) > 1)
 
 
-def label_of(pin: Pin, outcome: Outcome, varied: Varied) -> str:
-    """Gemma-3-27B · BF16 · KV FP8 · 1 × H100 SXM5 80 GB, and the engine and the load where they differ."""
+def label_of(pin: Pin, outcome: Outcome, varied: Varied, settings: Sequence[str] = ()) -> str:
+    """Gemma-3-27B · BF16 · KV FP8 · 1 × H100 SXM5 80 GB, and the engine and the load where they differ.
+
+    `settings` are those that tell the rows apart; they come early, since a figure cuts long names.
+    """
     model = str(pin.values["model"])
     name = "Your own config.json" if model == OWN_CONFIG else choices.name_of(model)
     if outcome.report is None or outcome.spec is None:
@@ -115,6 +126,7 @@ def label_of(pin: Pin, outcome: Outcome, varied: Varied) -> str:
     weights = choices.weights_label(scenario.weights)
     parts = [
         name,
+        *settings,
         choices.stored_label(outcome.spec) if scenario.weights == choices.AUTO else weights,
         _kv(pin.values["kv_dtype"]),
         wording.hardware(pin.accelerator_name, scenario),

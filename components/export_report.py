@@ -18,6 +18,7 @@ from components.memory_bar import alternative_text
 from components.remedies import SHOWN, gain
 from components.scenario_state import Held
 from components.segments import bar_of
+from components.setting_words import setting_words
 from components.solve import Outcome
 from components.start_command import start_command, start_notes
 from sizing.comparison import waterfall
@@ -43,7 +44,7 @@ def scenario_report(held: Held, outcome: Outcome, frame: Frame) -> str:
     planned, report = outcome.planned, outcome.report
     assert planned is not None and report is not None and outcome.spec is not None
     verdict = ICON.sub("", wording.verdict_line(planned, report, frame.unit))
-    line = wording.scenario_line(held, report.scenario, outcome.spec)
+    line = wording.scenario_line(held, report.scenario, outcome.spec, setting_words(outcome.asked).values())
     parts = [
         html.quiet(f"KV Atlas report, {html.dated(frame.day)} · {line}"),
         html.headline(verdict),
@@ -178,7 +179,9 @@ def _scenarios(rows: Sequence[Row]) -> Iterator[str]:
             continue
         held = Held(dict(row.pin.values), "", {}, accelerator_name=row.pin.accelerator_name)
         grades = ", ".join(f"{name} {getattr(row.report.grades, field)}" for field, name in GRADES.items())
-        line = wording.scenario_line(held, row.report.scenario, row.outcome.spec)
+        line = wording.scenario_line(
+            held, row.report.scenario, row.outcome.spec, setting_words(row.outcome.asked).values()
+        )
         yield html.sentences([f"{row.key}  {line}."])
         yield html.quiet(f"How sure: {grades}. {' '.join(row.report.notes)}")
 

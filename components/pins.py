@@ -45,6 +45,7 @@ def pin_to_dict(pin: Pin) -> dict[str, Any]:
     """Only what differs from the defaults."""
     given = {"name": pin.name or None, "accelerator_name": pin.accelerator_name, "config": pin.config_text or None}
     changed = {name: pin.values[name] for name in FIELDS if pin.values.get(name, DEFAULTS[name]) != DEFAULTS[name]}
+    changed["model"] = pin.values["model"]  # has no default
     return {name: value for name, value in given.items() if value is not None} | {"scenario": changed}
 
 

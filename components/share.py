@@ -9,6 +9,7 @@ from components.compare_rows import Row
 from components.format import UNITS
 from components.plain_text import literal
 from components.scenario_state import Held, use_units
+from components.setting_words import setting_words
 from components.solve import Outcome
 from sizing.scenario import Scenario
 
@@ -41,7 +42,8 @@ def draw(
 def _scenario_line(held: Held, outcome: Outcome) -> str:
     if not (outcome.report and outcome.spec):
         return str(held.values["model"])
-    return wording.scenario_line(held, asked(held, outcome.report.scenario, outcome.set_aside), outcome.spec)
+    scenario = asked(held, outcome.report.scenario, outcome.set_aside)
+    return wording.scenario_line(held, scenario, outcome.spec, setting_words(outcome.asked).values())
 
 
 def asked(held: Held, scenario: Scenario, set_aside: Sequence[str]) -> Scenario:

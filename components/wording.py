@@ -1,6 +1,6 @@
 """The sentences of Plan: scenario line, verdict, how sure, and what one request keeps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from components import choices
 from components.format import Unit, amount, both_units, counted, scaled, short_tokens
@@ -23,7 +23,7 @@ ICONS = {
 }
 
 
-def scenario_line(held: Held, scenario: Scenario, spec: ModelSpec) -> str:
+def scenario_line(held: Held, scenario: Scenario, spec: ModelSpec, settings: Iterable[str] = ()) -> str:
     """Everything the sidebar is set to, in one line."""
     model = "Your own config.json" if scenario.model == OWN_CONFIG else scenario.model
     weights = choices.stored_label(spec) if scenario.weights == "auto" else choices.weights_label(scenario.weights)
@@ -34,6 +34,7 @@ def scenario_line(held: Held, scenario: Scenario, spec: ModelSpec) -> str:
         hardware(held.accelerator_name, scenario),
         engine_name(scenario),
         f"{short_tokens(scenario.context_length or 0)} tokens × {scenario.batch_size:,}",
+        *settings,
     ]
     return " · ".join(part for part in parts if part)
 
