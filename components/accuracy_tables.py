@@ -29,6 +29,7 @@ def draw_predicted(comparisons: Iterable[Comparison]) -> None:
             "How sure": each.predicted.grade if each.predicted else "",
             "Source": _link(each.receipt),
             "Why it misses": each.reason or "",
+            "Counted": "yes" if each.counts else "no: a setting was read off it",
             "GPU": each.receipt.gpu or "",
             "Settings that it does not state": " ".join(
                 f"{name}: {how}" for name, how in each.receipt.inferred.items()
@@ -96,6 +97,7 @@ def _draw(rows: list[dict[str, Any]], key: str) -> None:
             "How sure": st.column_config.TextColumn(width=80),
             "Source": st.column_config.LinkColumn(display_text="open", width=65),
             "Why it misses": st.column_config.TextColumn(width=420),
+            "Counted": st.column_config.TextColumn(width=90),
             "Why there is no prediction": st.column_config.TextColumn(width=520),
         },
     )

@@ -17,9 +17,14 @@ def headline(summary: Summary) -> str:
 
 
 def how(summary: Summary, receipts: int) -> str:
-    left = summary.printed - summary.predicted
+    left = summary.printed - summary.predicted - summary.fitted
     rest = f"; {counted(left, 'figure')} cannot be predicted from what the log states" if left else ""
-    return f"{counted(receipts, 'public log')}, each sized again from the settings that it states{rest}."
+    read_off = (
+        f" Not counted: {counted(summary.fitted, 'figure')} that a setting was read off which the log does not state."
+        if summary.fitted
+        else ""
+    )
+    return f"{counted(receipts, 'public log')}, each sized again from the settings that it states{rest}.{read_off}"
 
 
 def per_cent(share: float | None) -> str:
@@ -83,5 +88,7 @@ def left_out(checked: Checked) -> str:
     """How the fitted terms do on models that they were not fitted to."""
     return (
         f"On models left out of the fit vLLM's available KV is predicted within {checked.median * 100:.1f} % in the "
-        f"median of {checked.logs} logs and within {checked.ninetieth * 100:.1f} % in nine of ten."
+        f"median of {checked.logs} logs and within {checked.ninetieth * 100:.1f} % in nine of ten. "
+        f"{checked.logs - checked.others} of them are from one source; on the other {checked.others} it is "
+        f"{checked.others_median * 100:.1f} % in the median and {checked.others_ninetieth * 100:.1f} % in nine of ten."
     )

@@ -24,7 +24,7 @@ COLUMNS = ["Figure, predicted of printed", "Exact", "Median, %", "9 in 10, %", "
 
 
 def metrics(shown: list[Comparison], summary: Summary) -> None:
-    predicted = [each.receipt for each in shown if each.predicted]
+    predicted = [each.receipt for each in shown if each.counts]
     models = len({receipt.model or receipt.shape for receipt in predicted})
     versions = len({(receipt.engine, receipt.version) for receipt in predicted if receipt.version})
     with st.grid(4, min_column_width=128):
@@ -40,7 +40,7 @@ def _metric(label: str, value: str, chip: str) -> None:
 
 
 def pictures(shown: list[Comparison], summary: Summary) -> None:
-    predicted = [each for each in shown if each.predicted]
+    predicted = [each for each in shown if each.counts]
     counts = {kind: sum(each.figure.kind == kind for each in predicted) for kind in KINDS}
     with st.container(gap="xxsmall"):
         draw_legend({kind: count for kind, count in counts.items() if count})

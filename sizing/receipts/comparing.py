@@ -42,6 +42,11 @@ class Comparison:
         return FIGURES[self.name]
 
     @property
+    def counts(self) -> bool:
+        """Whether the figure is predicted from what the log states, not from a setting that was read off it."""
+        return self.predicted is not None and self.name not in self.receipt.fitted
+
+    @property
     def printed(self) -> float:
         return float(self.text)
 

@@ -1,7 +1,7 @@
 """Receipt: what one public start-up log states and what it printed. tests/receipts/README.md describes the files."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ class Receipt:
 
     `model` is the catalog id that stands for `name`, `shape` a name in shapes.json where the catalog has none;
     `resolved` says why it may stand for it, or why there is neither. `printed` holds the digits as they were printed.
-    `inferred`: settings of the scenario that the log does not state, each with what shows them.
+    `inferred`: settings of the scenario that the log does not state, each with what shows them. `fitted`: printed
+    figures that such a setting was read off, so that they say nothing about the prediction.
     `unpredictable`: figures that what is stated does not determine, and `explained`: figures that are predicted
     wrongly, each with one sentence.
     """
@@ -32,6 +33,7 @@ class Receipt:
     resolved: str | None = None
     scenario: Mapping[str, Any] = field(default_factory=dict)
     inferred: Mapping[str, str] = field(default_factory=dict)
+    fitted: Sequence[str] = ()
     printed: Mapping[str, str] = field(default_factory=dict)
     unpredictable: Mapping[str, str] = field(default_factory=dict)
     explained: Mapping[str, str] = field(default_factory=dict)

@@ -11,10 +11,14 @@ CLOSE = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """`median` and `ninetieth` are of the absolute errors, None where nothing is predicted."""
+    """`median` and `ninetieth` are of the absolute errors, None where nothing is predicted.
+
+    `fitted`: figures that a setting was read off. They are in `printed` and in nothing else.
+    """
 
     printed: int
     predicted: int
+    fitted: int
     within_rounding: int
     close: int
     median: float | None
@@ -24,14 +28,17 @@ class Summary:
 
 def summary_of(comparisons: Iterable[Comparison]) -> Summary:
     every = list(comparisons)
+    counted = [each for each in every if each.counts]
     pairs = sorted(
-        ((abs(each.error), each) for each in every if each.error is not None), key=lambda pair: (pair[0], pair[1].name)
+        ((abs(each.error), each) for each in counted if each.error is not None),
+        key=lambda pair: (pair[0], pair[1].name),
     )
     errors = [error for error, _ in pairs]
     return Summary(
         printed=len(every),
         predicted=len(pairs),
-        within_rounding=sum(each.within_rounding for each in every),
+        fitted=sum(each.predicted is not None for each in every) - len(counted),
+        within_rounding=sum(each.within_rounding for each in counted),
         close=sum(error <= CLOSE for error in errors),
         median=_share_of(errors, 0.5),
         ninetieth=_share_of(errors, 0.9),

@@ -39,7 +39,10 @@ def test_the_headline_counts_every_prediction() -> None:
     summary = summary_of(every_comparison())
     app = opened()
     assert counts(app) == (summary.close, summary.predicted)
-    assert len(app.dataframe[0].value) == summary.predicted
+    table = app.dataframe[0].value
+    assert len(table) == summary.predicted + summary.fitted
+    assert sum(table["Counted"] == "yes") == summary.predicted
+    assert any(f"{summary.fitted} figures that a setting was read off" in caption.value for caption in app.caption)
     assert [metric.label for metric in app.metric] == ["Median error", "90th percentile", "Worst", "Models"]
 
 

@@ -5,7 +5,17 @@ from statistics import median
 
 import pytest
 
-from scripts.fit import Case, case_of, checked, complete, error_shares, fit, ninetieth, ninetieth_of_sources
+from scripts.fit import (
+    Case,
+    case_of,
+    checked,
+    complete,
+    error_shares,
+    fit,
+    ninetieth,
+    ninetieth_of_sources,
+    without_largest,
+)
 from sizing.engines.calibration import GIB, VLLM, VLLM_CHECKED
 from sizing.receipts.receipt import read_receipts
 from sizing.receipts.shapes import read_shapes
@@ -55,6 +65,10 @@ def test_the_check_on_models_left_out_is_the_one_that_accuracy_shows(known: dict
     assert len(errors) == VLLM_CHECKED.logs
     assert median(errors) == pytest.approx(VLLM_CHECKED.median, abs=5e-5)
     assert ninetieth(errors) == pytest.approx(VLLM_CHECKED.ninetieth, abs=5e-5)
+    others = [abs(checked(case, cases)) for case in without_largest([each for each in cases if complete(each)])]
+    assert len(others) == VLLM_CHECKED.others
+    assert median(others) == pytest.approx(VLLM_CHECKED.others_median, abs=5e-5)
+    assert ninetieth(others) == pytest.approx(VLLM_CHECKED.others_ninetieth, abs=5e-5)
 
 
 def test_terms_of_a_published_table(known: dict[str, Case | str]) -> None:
