@@ -19,7 +19,7 @@ def has_windows(spec: ModelSpec) -> bool:
 
 
 def has_states(spec: ModelSpec) -> bool:
-    return any(isinstance(mixer, Recurrent) for run in spec.layers for mixer in run.layer.mixers)
+    return spec.has(Recurrent)
 
 
 OF_MODEL: Mapping[str, Callable[[ModelSpec], bool]] = MappingProxyType(

@@ -46,7 +46,7 @@ def bounded_tokens(config: dict[str, Any], tokens: int) -> tuple[int, str]:
         spec = read_config(config)
     except ConfigError:
         return tokens, ""
-    recurrent = any(isinstance(mixer, Recurrent) for run in spec.layers for mixer in run.layer.mixers)
+    recurrent = spec.has(Recurrent)
     if not recurrent or tokens <= MOST_RECURRENT_TOKENS:
         return tokens, ""
     reason = "the library runs recurrent layers token by token there, and their state has the same size at any length"

@@ -56,7 +56,7 @@ class Curve:
 
 def kind_of(spec: ModelSpec) -> str:
     """The kind that decides how the curve bends."""
-    mixers: list[Mixer] = [mixer for run in spec.layers for mixer in run.layer.mixers]
+    mixers: list[Mixer] = list(spec.mixers())
     if any(isinstance(mixer, Recurrent) for mixer in mixers):
         return "hybrid" if not all(isinstance(mixer, Recurrent) for mixer in mixers) else "recurrent"
     if any(isinstance(mixer, CompressedAttention) for mixer in mixers):

@@ -64,7 +64,7 @@ def check_config(config: Mapping[str, Any], most_points: int | None = None) -> C
 
 def _source_tokens(spec: ModelSpec) -> int | None:
     """The encoder length that the prediction assumes; None for decoders."""
-    mixers = (mixer for run in spec.layers for mixer in run.layer.mixers)
+    mixers = spec.mixers()
     return next((mixer.source_tokens for mixer in mixers if isinstance(mixer, CrossAttention)), None)
 
 
@@ -75,7 +75,7 @@ def _predicted_cost(spec: ModelSpec, dtype: str) -> CacheCost:
 
 def _points(spec: ModelSpec, cost: CacheCost) -> Iterator[tuple[int, int]]:
     """(batch, length) below, at and above every window; one longer batch."""
-    recurrent = any(isinstance(mixer, Recurrent) for run in spec.layers for mixer in run.layer.mixers)
+    recurrent = spec.has(Recurrent)
     longest = LONGEST_RECURRENT if recurrent else LONGEST
     around = {knee + offset for knee in cost.knees for offset in (-1, 0, 1, 4)}
     lengths = sorted(length for length in {SHORT, min(LONG, longest), *around} if 0 < length <= longest)

@@ -230,6 +230,15 @@ class ModelSpec:
             for _ in range(run.count):
                 yield run.layer
 
+    def mixers(self) -> Iterator[Mixer]:
+        """The mixers of all layers, first to last; of a run of equal layers once."""
+        for run in self.layers:
+            yield from run.layer.mixers
+
+    def has(self, *kinds: type[Mixer]) -> bool:
+        """Whether any layer has a mixer of one of these kinds."""
+        return any(isinstance(mixer, kinds) for mixer in self.mixers())
+
 
 def run_length(layers: list[Layer]) -> tuple[LayerRun, ...]:
     """Consecutive equal layers as runs."""

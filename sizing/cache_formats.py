@@ -43,7 +43,7 @@ def resolve_kv(name: str, spec: ModelSpec) -> str:
     """`auto` is the format the checkpoint pins, else the model's own; float32 checkpoints are served as bfloat16."""
     if name != "auto":
         return SAME.get(name, name)
-    if any(isinstance(mixer, CompressedAttention) for run in spec.layers for mixer in run.layer.mixers):
+    if spec.has(CompressedAttention):
         return DS_MLA
     if spec.quantization and spec.quantization.kv_cache:
         return spec.quantization.kv_cache

@@ -145,7 +145,7 @@ def _divides(count: int, ranks: int, may_copy: bool) -> bool:
 
 def _divided_counts(spec: ModelSpec) -> Iterator[tuple[str, str, int, bool]]:
     """(Scenario field, what is counted, how many, whether ranks may hold copies) of all that TP divides."""
-    mixers = dict.fromkeys(mixer for run in spec.layers for mixer in run.layer.mixers)
+    mixers = dict.fromkeys(spec.mixers())
     for mixer in mixers:
         if isinstance(mixer, Recurrent):
             yield "tensor_parallel", "heads of recurrent state", mixer.heads, False

@@ -68,7 +68,7 @@ def _windows(f: Fields, spec: ModelSpec, method: Mapping[str, Any]) -> tuple[Lay
     """
     if spec.model_type == LAGUNA:
         return tuple(LayerRun(run.count, _windowed(run.layer, None)) for run in spec.layers)
-    windowed = any(isinstance(m, Attention) and m.window for run in spec.layers for m in run.layer.mixers)
+    windowed = any(isinstance(m, Attention) and m.window for m in spec.mixers())
     if not method.get("use_swa") or windowed:
         return spec.layers
     size = method.get("swa_window_size", decoder_fields(f).raw("sliding_window"))

@@ -158,7 +158,7 @@ def _replicas(asked: Scenario, spec: ModelSpec) -> list[Step]:
 
 def _shared_tokens(asked: Scenario, spec: ModelSpec) -> list[Step]:
     """Decode context parallelism, where every rank holds the same latent."""
-    latent = any(isinstance(mixer, LatentAttention) for run in spec.layers for mixer in run.layer.mixers)
+    latent = spec.has(LatentAttention)
     if not latent or asked.engine != "vllm":
         return []
     sizes = [size for size in (2, 4, 8, 16) if asked.decode_context_parallel < size <= asked.tensor_parallel]

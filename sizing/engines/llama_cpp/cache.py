@@ -173,7 +173,7 @@ def _draft(spec: ModelSpec, layers: int) -> Caches:
     """Prediction layers have full attention like the model's last, and an f16 cache of the whole context (l045)."""
     if not layers:
         return caches_of((), ())
-    full = [m for run in spec.layers for m in run.layer.mixers if isinstance(m, Attention | LatentAttention)]
+    full = [m for m in spec.mixers() if isinstance(m, Attention | LatentAttention)]
     full = [m for m in full if not m.window] or full
     if not full:
         return caches_of((), ())

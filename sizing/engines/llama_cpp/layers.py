@@ -75,7 +75,7 @@ def row(name: str, elements: int) -> int:
 
 def widest_value(spec: ModelSpec) -> int:
     """Elements of the widest value row, of layers that store none too (n_embd_v_gqa_max)."""
-    rows = (m.kv_heads * m.value_dim for run in spec.layers for m in run.layer.mixers if isinstance(m, Attention))
+    rows = (m.kv_heads * m.value_dim for m in spec.mixers() if isinstance(m, Attention))
     return max(rows, default=0)
 
 

@@ -112,12 +112,9 @@ def _type(name: str) -> str:
 
 def _check_heads(spec: ModelSpec, key: str, value: str) -> None:
     """A head must fill whole blocks (llama_init_from_model)."""
-    for run in spec.layers:
-        for mixer in run.layer.mixers:
-            if isinstance(mixer, Attention):
-                for name, dim in ((key, mixer.head_dim), (value, mixer.value_dim)):
-                    if name in QUANTISED and dim % FORMATS[name].block:
-                        raise ScenarioError(
-                            "kv_dtype",
-                            f"Heads of {dim} elements do not fill the blocks of {FORMATS[name].block} of {name}.",
-                        )
+    heads = [mixer for mixer in spec.mixers() if isinstance(mixer, Attention)]
+    for name, dim in [(key, mixer.head_dim) for mixer in heads] + [(value, mixer.value_dim) for mixer in heads]:
+        if name in QUANTISED and dim % FORMATS[name].block:
+            raise ScenarioError(
+                "kv_dtype", f"Heads of {dim} elements do not fill the blocks of {FORMATS[name].block} of {name}."
+            )

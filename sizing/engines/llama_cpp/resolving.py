@@ -10,7 +10,7 @@ matrices too.
 from dataclasses import dataclass
 
 from hardware_catalog.schema import Accelerator
-from model_catalog.spec import CrossAttention, Mixer, ModelSpec, Recurrent
+from model_catalog.spec import ModelSpec, Recurrent
 from sizing.cache_formats import CacheFormats
 from sizing.engines.llama_cpp import refusals
 from sizing.engines.llama_cpp.builds import Build, build_of
@@ -18,6 +18,7 @@ from sizing.engines.llama_cpp.cache import Layout, layout_of
 from sizing.engines.llama_cpp.cells import Server
 from sizing.engines.llama_cpp.drafts import drafting_of
 from sizing.engines.llama_cpp.layers import LayerRules, widest_value
+from sizing.engines.llama_cpp.notes import encoder_note, notes_of
 from sizing.engines.llama_cpp.row_split import row_split
 from sizing.engines.llama_cpp.rules import Rules, rollback_copies, rules_of
 from sizing.engines.llama_cpp.split import Offload, Share
@@ -88,7 +89,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
     offloaded = bool(settled.kv_offload)
     by = _layer_rules(spec, rules, types, flash)
     layout = layout_of(spec, by, placing.devices, placing.host, drafting, offloaded)
-    notes = [build.note, file_note, *_notes(scenario, settled, spec, rules), _encoder_note(held)]
+    notes = [build.note, file_note, *notes_of(scenario, settled, spec, rules), encoder_note(held)]
     return Resolved(
         scenario=settled,
         spec=spec,
@@ -105,13 +106,9 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
     )
 
 
-def _mixers(spec: ModelSpec) -> list[Mixer]:
-    return [mixer for run in spec.layers for mixer in run.layer.mixers]
-
-
 def _server(scenario: Scenario, spec: ModelSpec, rules: Rules, flash: bool) -> Server:
     """An explicit number of slots means separate streams unless -kvu asks for one cache."""
-    mixers = _mixers(spec)
+    mixers = list(spec.mixers())
     states = sum(isinstance(mixer, Recurrent) for mixer in mixers)
     batch = scenario.max_num_batched_tokens or LOGICAL_BATCH
     return Server(
@@ -184,43 +181,3 @@ def _layer_rules(spec: ModelSpec, rules: Rules, types: tuple[str, str], flash: b
         plain_windows=rules.plain_windows,
         values_in_indexer=spec.model_type.startswith("minimax"),
     )
-
-
-def _encoder_note(held: Held) -> str | None:
-    return "The projector file (mmproj) is counted; text alone can be served without it." if held.encoder else None
-
-
-def _split_note(settled: Scenario) -> str:
-    gpus = settled.pipeline_parallel
-    shares = "by their free memory" if settled.memory_by_gpu else "all are taken as equal"
-    shares = shares if settled.tensor_split is None else "in the shares of tensor_split"
-    if settled.split_mode == "row":
-        return f"Matrices are split by rows over the {gpus} GPUs, and the rest by layers; {shares}."
-    return f"llama.cpp gives each of the {gpus} GPUs whole layers; {shares}."
-
-
-def _notes(asked: Scenario, settled: Scenario, spec: ModelSpec, rules: Rules) -> list[str]:
-    notes = []
-    if settled.pipeline_parallel > 1:
-        notes.append(_split_note(settled))
-    if (settled.gpu_layers or 0) <= spec.num_layers:
-        notes.append(
-            f"{spec.num_layers + 1 - (settled.gpu_layers or 0)} of {spec.num_layers + 1} layers stay on the host with "
-            "their cache."
-        )
-    if settled.cpu_moe_layers:
-        notes.append(
-            f"The experts of the first {settled.cpu_moe_layers} layers stay in host memory. The first GPU fetches them "
-            "matrix by matrix; of files that join the gate and up matrices twice as much is fetched at once."
-        )
-    if not settled.kv_offload:
-        notes.append("The cache is kept in host memory, the size of which is not known: it sets no limit here.")
-    if asked.batch_size == 1 and asked.max_num_seqs is None and rules.streams and not rules.four_slots:
-        notes.append(
-            "One slot is counted (--parallel 1); where --parallel is not set there are 4, in one unified cache."
-        )
-    if settled.shared_prefix_tokens:
-        notes.append("Slots share no prefix: each stores it again.")
-    if any(isinstance(mixer, CrossAttention) for mixer in _mixers(spec)):
-        notes.append("Keys and values of cross-attention are not cached but computed again at each step.")
-    return notes

@@ -33,5 +33,5 @@ def blackwell_page(spec: ModelSpec, traits: Traits, rules: Rules, asked: int | N
 
 def _uneven(spec: ModelSpec) -> bool:
     """Keys and values of different widths, which those kernels do not take (has_asymmetric_kv)."""
-    mixers = (mixer for run in spec.layers for mixer in run.layer.mixers if isinstance(mixer, Attention))
+    mixers = (mixer for mixer in spec.mixers() if isinstance(mixer, Attention))
     return any(mixer.head_dim != mixer.value_dim for mixer in mixers)

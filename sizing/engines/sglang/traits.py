@@ -39,7 +39,7 @@ def traits_of(spec: ModelSpec) -> Traits:
 
 
 def _traits(spec: ModelSpec) -> Traits:
-    mixers = list(dict.fromkeys(mixer for run in spec.layers for mixer in run.layer.mixers))
+    mixers = list(dict.fromkeys(spec.mixers()))
     latents = [mixer for mixer in mixers if isinstance(mixer, LatentAttention)]
     kinds = {tensor.kind for tower in spec.towers for tensor in tower.tensors}
     vision = next((tower for tower in spec.towers if tower.layers and _is_vision(tower)), None)

@@ -53,7 +53,7 @@ def formats_of(scenario: Scenario, spec: ModelSpec, rules: Rules) -> CacheFormat
     if isinstance(scenario.kv_dtype, KvFormats):
         raise ScenarioError("kv_dtype", "TensorRT-LLM keeps keys and values in one format.")
     formats = cache_formats(scenario, spec)
-    compressed = any(isinstance(mixer, CompressedAttention) for run in spec.layers for mixer in run.layer.mixers)
+    compressed = spec.has(CompressedAttention)
     known = [name for name in KV_DTYPES if name != "int8" or rules.int8]
     known = [name for name in known if name != "nvfp4" or rules.nvfp4]
     if formats.key not in known and not (compressed and formats.key == DS_MLA):

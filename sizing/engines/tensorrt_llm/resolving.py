@@ -53,7 +53,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
     formats = formats_of(scenario, spec, rules)
     check_placement(spec, scenario.placement)
     settled = _settle(scenario, spec, rules, formats, release)
-    compressed = any(isinstance(mixer, CompressedAttention) for run in spec.layers for mixer in run.layer.mixers)
+    compressed = spec.has(CompressedAttention)
     second = spec.model_type.startswith(SECOND_MANAGER)
     by = _layer_rules(settled, spec, formats, compressed, equal=rules.equal_shares and not (compressed or second))
     drafting = drafting_of(settled, spec)
@@ -64,7 +64,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec) -> Resolved:
         stages=stages,
         drafting=drafting,
         second=second,
-        exact=not (compressed or second or _crosses(spec)),
+        exact=not (compressed or second or spec.has(CrossAttention)),
         notes=(
             *notes_on(settled, spec, release),
             *release_notes,
@@ -108,12 +108,8 @@ def _layer_rules(
 
 def _mixes_windows(spec: ModelSpec, longest: int) -> bool:
     """Models with one window for all layers keep the default, one pool of full length."""
-    layers = [mixer for run in spec.layers for mixer in run.layer.mixers if isinstance(mixer, Attention)]
+    layers = [mixer for mixer in spec.mixers() if isinstance(mixer, Attention)]
     return len({min(mixer.window or longest, longest) for mixer in layers}) > 1
-
-
-def _crosses(spec: ModelSpec) -> bool:
-    return any(isinstance(mixer, CrossAttention) for run in spec.layers for mixer in run.layer.mixers)
 
 
 def _notes(scenario: Scenario, spec: ModelSpec, *, compressed: bool, second: bool) -> list[str]:
@@ -121,12 +117,12 @@ def _notes(scenario: Scenario, spec: ModelSpec, *, compressed: bool, second: boo
         "Activations of the profiling pass are estimated from the model's shapes; what the runtime and CUDA graphs "
         "take is known of one public log only."
     ]
-    if any(isinstance(mixer, Recurrent) for run in spec.layers for mixer in run.layer.mixers):
+    if spec.has(Recurrent):
         notes.append(
             f"Recurrent states are set aside for all of max_batch_size = {scenario.max_num_seqs:,} sequences; those "
             "for CUDA graphs and snapshots come on top."
         )
-    if _crosses(spec):
+    if spec.has(CrossAttention):
         notes.append("cross_kv_cache_fraction is taken to be 0.5: half of the cache is for cross-attention.")
     if scenario.hybrid_kv_cache_manager is False and _mixes_windows(spec, scenario.max_model_len or 1):
         notes.append("Layers with a window keep all tokens, as max_attention_window is not given.")

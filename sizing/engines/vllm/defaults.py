@@ -2,7 +2,6 @@
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import Attention, ModelSpec, Recurrent
-from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.rules import Rules
 from sizing.scenario import Scenario
 
@@ -67,7 +66,7 @@ def _memory(accelerator: Accelerator | None, rules: Rules) -> int:
 
 def sees_images_both_ways(spec: ModelSpec) -> bool:
     """Gemma 4 but for the E sizes: image tokens attend to each other."""
-    shares = any(isinstance(mixer, Attention) and mixer.reuses_cache for mixer in mixers_of(spec))
+    shares = any(isinstance(mixer, Attention) and mixer.reuses_cache for mixer in spec.mixers())
     return spec.model_type in ("gemma4", "gemma4_unified") and not shares
 
 
@@ -75,5 +74,5 @@ def prefix_caching(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
     """On, but for the old engine, and for recurrent models before their states could be cached."""
     if scenario.prefix_caching is not None:
         return scenario.prefix_caching
-    recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
+    recurrent = spec.has(Recurrent)
     return not rules.v0 and (rules.caches_states or not recurrent)

@@ -1,9 +1,8 @@
 """The formats that vLLM keeps a model's cache in (ENGINE_MEMORY 2.1, 7 and 8)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from model_catalog.spec import Attention, CompressedAttention, LatentAttention, Mixer, ModelSpec, Recurrent
+from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec, Recurrent
 from sizing.cache_formats import DS_MLA, LATENT_FORMATS, CacheFormats, cache_formats
 from sizing.engines.vllm.rules import Rules
 from sizing.formats import TURBOQUANT, format_named
@@ -82,7 +81,7 @@ def _packed(asked: str, spec: ModelSpec, rules: Rules, capability: tuple[int, in
     """DeepSeek-V4 always; sparse latent attention by the backend of the card (platforms/cuda.py, mla_attention.py):
     FlashMLA where `fp8` is asked for by that name, FlashInfer's of SM120 always, FlashInfer's of SM100 never.
     """
-    mixers = list(mixers_of(spec))
+    mixers = list(spec.mixers())
     if any(isinstance(mixer, CompressedAttention) for mixer in mixers):
         return True
     if not any(isinstance(mixer, LatentAttention) and mixer.indexer for mixer in mixers):
@@ -97,7 +96,7 @@ def _packed(asked: str, spec: ModelSpec, rules: Rules, capability: tuple[int, in
 def _check_latent(name: str, spec: ModelSpec) -> None:
     if name not in LATENT_FORMATS:
         return
-    if not any(isinstance(mixer, LatentAttention | CompressedAttention) for mixer in mixers_of(spec)):
+    if not spec.has(LatentAttention, CompressedAttention):
         raise ScenarioError("kv_dtype", f"{name} is made for latent attention, which this model does not have.")
 
 
@@ -107,14 +106,8 @@ def _check_heads(name: str, spec: ModelSpec) -> None:
         raise ScenarioError("kv_dtype", f"{name} needs heads of at least {NARROWEST} elements.")
 
 
-def mixers_of(spec: ModelSpec) -> Iterator[Mixer]:
-    """The mixers of all kinds of layers, equal layers once."""
-    for run in spec.layers:
-        yield from run.layer.mixers
-
-
 def plain_attention(spec: ModelSpec) -> list[Attention]:
-    return [mixer for mixer in mixers_of(spec) if isinstance(mixer, Attention)]
+    return [mixer for mixer in spec.mixers() if isinstance(mixer, Attention)]
 
 
 def in_model_dtype(formats: Formats) -> CacheFormats:

@@ -2,7 +2,6 @@
 
 from model_catalog.spec import ModelSpec, Recurrent
 from sizing.engines.foreign import check_foreign
-from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.rules import Rules
 from sizing.placement import check_placement
 from sizing.resolve import too_long
@@ -72,7 +71,7 @@ def _check_model(spec: ModelSpec, version: Version) -> None:
             "engine_version", f"vLLM supported {spec.model_type} models until {last}, and does not any more."
         )
     if spec.model_type in UNSUPPORTED or any(
-        isinstance(mixer, Recurrent) and mixer.kind in UNKNOWN_STATES for mixer in mixers_of(spec)
+        isinstance(mixer, Recurrent) and mixer.kind in UNKNOWN_STATES for mixer in spec.mixers()
     ):
         raise ScenarioError("model", f"vLLM does not support {spec.model_type} models.")
     if spec.model_type in UNDISPATCHED:

@@ -13,7 +13,7 @@ from sizing.engines.vllm.cache.pool import Blocks, Load, blocks_of
 from sizing.engines.vllm.cache.states import StateMode, state_mode
 from sizing.engines.vllm.defaults import capability_of, max_num_batched_tokens, max_num_seqs, prefix_caching
 from sizing.engines.vllm.drafts import Drafting, check_release, drafting_of
-from sizing.engines.vllm.formats import Formats, formats_of, mixers_of
+from sizing.engines.vllm.formats import Formats, formats_of
 from sizing.engines.vllm.refusals import check
 from sizing.engines.vllm.rules import Rules, release_of, rules_of
 from sizing.engines.vllm.weights.loaded import loading_notes
@@ -45,7 +45,7 @@ def resolved_of(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
     drafting = drafting_of(settled, spec, rules)
     mode = _state_mode(settled, spec, rules, capability)
     by = _layer_rules(settled, spec, rules, formats, mode, capability, drafting)
-    grouping = Grouping(_hybrid(settled, rules), rules.hybrid_groups, rules.near_equal, _is_compressed(spec))
+    grouping = Grouping(_hybrid(settled, rules), rules.hybrid_groups, rules.near_equal, spec.has(CompressedAttention))
     layout = _layout(spec, by, grouping, settled.pipeline_parallel)
     _check_sharing(settled, layout)
     return Resolved(
@@ -91,12 +91,8 @@ def _hybrid(scenario: Scenario, rules: Rules) -> bool:
     return rules.hybrid_groups and scenario.hybrid_kv_cache_manager is not False
 
 
-def _is_compressed(spec: ModelSpec) -> bool:
-    return any(isinstance(mixer, CompressedAttention) for mixer in mixers_of(spec))
-
-
 def _state_mode(scenario: Scenario, spec: ModelSpec, rules: Rules, capability: tuple[int, int]) -> StateMode:
-    kinds = frozenset(mixer.kind for mixer in mixers_of(spec) if isinstance(mixer, Recurrent))
+    kinds = frozenset(mixer.kind for mixer in spec.mixers() if isinstance(mixer, Recurrent))
     tokens = scenario.speculative.tokens if scenario.speculative else 0
     return state_mode(kinds, spec.model_type, rules, capability, bool(scenario.prefix_caching), tokens)
 
@@ -111,7 +107,7 @@ def _layer_rules(
     drafting: Drafting,
 ) -> LayerRules:
     kernel = kernel_blocks(scenario, spec, formats, capability, rules)
-    crosses = any(isinstance(mixer, CrossAttention) for mixer in mixers_of(spec))
+    crosses = spec.has(CrossAttention)
     return LayerRules(
         formats=formats,
         block=kernel.size,
@@ -141,7 +137,7 @@ def _layout(spec: ModelSpec, by: LayerRules, grouping: Grouping, stages: int) ->
 def _block_size(layout: Layout, spec: ModelSpec, by: LayerRules) -> int:
     """What vLLM calls its block size: that of the layers with the largest page."""
     sizes = [group.first.block_size for group in layout.groups if group.first.kind != "state"]
-    return by.block if _is_compressed(spec) else min(sizes, default=by.block)
+    return by.block if spec.has(CompressedAttention) else min(sizes, default=by.block)
 
 
 def _check_sharing(scenario: Scenario, layout: Layout) -> None:
@@ -154,7 +150,7 @@ def _check_sharing(scenario: Scenario, layout: Layout) -> None:
 
 
 def _state_notes(spec: ModelSpec, rules: Rules) -> tuple[str, ...]:
-    recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
+    recurrent = spec.has(Recurrent)
     if rules.pools_states or not recurrent:
         return ()
     return ("This vLLM release keeps recurrent states outside of its pool of blocks; they are not counted.",)
@@ -162,7 +158,7 @@ def _state_notes(spec: ModelSpec, rules: Rules) -> tuple[str, ...]:
 
 def _load(scenario: Scenario, spec: ModelSpec, rules: Rules, mode: StateMode, drafting: Drafting) -> Load:
     batches = scenario.pipeline_parallel + 1 if rules.runs_ahead else 1
-    sources = [mixer.source_tokens for mixer in mixers_of(spec) if isinstance(mixer, CrossAttention)]
+    sources = [mixer.source_tokens for mixer in spec.mixers() if isinstance(mixer, CrossAttention)]
     return Load(
         in_flight=(scenario.max_num_batched_tokens or 1) * batches,
         dcp=scenario.decode_context_parallel,

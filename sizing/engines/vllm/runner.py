@@ -1,7 +1,6 @@
 """Which of vLLM's two model runners serves a model (use_v2_model_runner in vllm/config/vllm.py)."""
 
 from model_catalog.spec import ModelSpec, Recurrent
-from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.profiling.rules import ProfileRules
 from sizing.scenario import Scenario
 
@@ -21,7 +20,7 @@ def uses_second_runner(scenario: Scenario, spec: ModelSpec, rules: ProfileRules)
         case "all":
             return True
         case "dense":
-            recurrent = any(isinstance(mixer, Recurrent) for mixer in mixers_of(spec))
+            recurrent = spec.has(Recurrent)
             return not recurrent and (spec.model_type in MIXTURES or not is_mixture(spec))
         case "listed":
             return spec.model_type in LISTED

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, ModelSpec
 from sizing.engines.vllm.cache.attention import FULL_ONLY
-from sizing.engines.vllm.formats import FP8, Formats, mixers_of, plain_attention
+from sizing.engines.vllm.formats import FP8, Formats, plain_attention
 from sizing.engines.vllm.rules import Rules
 from sizing.scenario import Scenario, ScenarioError
 
@@ -43,7 +43,7 @@ def kernel_blocks(
 
 
 def _smallest(spec: ModelSpec, formats: Formats, capability: tuple[int, int], rules: Rules) -> int:
-    mixers = list(mixers_of(spec))
+    mixers = list(spec.mixers())
     if any(isinstance(mixer, CompressedAttention) for mixer in mixers):
         return COMPRESSED
     if any(isinstance(mixer, LatentAttention) and mixer.indexer for mixer in mixers):
@@ -56,7 +56,7 @@ def _smallest(spec: ModelSpec, formats: Formats, capability: tuple[int, int], ru
 
 
 def _is_plain_latent(spec: ModelSpec) -> bool:
-    return spec.model_type not in FULL_ONLY and any(isinstance(mixer, LatentAttention) for mixer in mixers_of(spec))
+    return spec.model_type not in FULL_ONLY and spec.has(LatentAttention)
 
 
 def _latent(formats: Formats, capability: tuple[int, int]) -> int:

@@ -26,7 +26,7 @@ from sizing.engines.vllm.cache.attention import (
 from sizing.engines.vllm.cache.compressed import compressed_layers
 from sizing.engines.vllm.cache.layers import LayerCache, Member
 from sizing.engines.vllm.cache.states import StateMode, aligned_block, state_bytes
-from sizing.engines.vllm.formats import Formats, in_model_dtype, mixers_of
+from sizing.engines.vllm.formats import Formats, in_model_dtype
 from sizing.formats import TURBOQUANT
 from sizing.placement import shard_mixer
 
@@ -89,9 +89,9 @@ def _draft(spec: ModelSpec, count: int) -> list[Layer]:
     """Prediction layers are decoder layers with the last layer's attention; DeepSeek-V4's has a window only."""
     if not count:
         return []
-    mixer = next((m for m in reversed([*mixers_of(spec)]) if not isinstance(m, Recurrent | CrossAttention)), None)
+    mixer = next((m for m in reversed([*spec.mixers()]) if not isinstance(m, Recurrent | CrossAttention)), None)
     if isinstance(mixer, CompressedAttention):
-        mixer = next((m for m in mixers_of(spec) if isinstance(m, CompressedAttention) and not m.ratio), mixer)
+        mixer = next((m for m in spec.mixers() if isinstance(m, CompressedAttention) and not m.ratio), mixer)
     return [Layer(mixers=() if mixer is None else (mixer,))] * count
 
 
@@ -130,7 +130,7 @@ def _hybrid(spec: ModelSpec, sharded: list[tuple[Mixer, ...]], by: LayerRules) -
     row = max(_rows(spec, sharded, by), default=0)
     block = by.block
     if row:
-        latent = any(isinstance(mixer, LatentAttention) for mixer in mixers_of(spec))
+        latent = spec.has(LatentAttention)
         block = aligned_block(largest, row, block, by.smallest, latent, by.mode.alignment)
     page = block * row if row else largest
     kept = LayerCache("state", _state_block(block, by), page, ("state",), by.mode.blocks, sharded=False)

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from model_catalog.spec import LatentAttention, Layer, ModelSpec
 from sizing.activations import dense_width, expert_widths, mixer_width
-from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.profiling.rules import ProfileRules
 from sizing.engines.vllm.profiling.sampler import kept_bytes, sampler_bytes
 from sizing.engines.vllm.profiling.workspaces import expert_scratch, score_bytes, shared_bytes
@@ -68,7 +67,7 @@ def _sampling(scenario: Scenario, spec: ModelSpec, rules: ProfileRules) -> tuple
 
 def context_bytes(scenario: Scenario, spec: ModelSpec, rules: ProfileRules) -> int:
     """Keys and values of a chunk of context, which latent attention allocates to be safe (mla_attention.py)."""
-    latent = [mixer for mixer in mixers_of(spec) if isinstance(mixer, LatentAttention)]
+    latent = [mixer for mixer in spec.mixers() if isinstance(mixer, LatentAttention)]
     if not latent or not rules.latent_context:
         return 0
     blocks = (scenario.max_num_seqs or 1) * (scenario.block_size or 1)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from model_catalog.spec import CompressedAttention, LatentAttention, ModelSpec
 from sizing.activations import ExpertWidths
-from sizing.engines.vllm.formats import mixers_of
 from sizing.engines.vllm.profiling.rules import ProfileRules
 
 HALF = 2
@@ -38,23 +37,21 @@ def expert_scratch(widths: ExpertWidths, rules: ProfileRules, *, inside: bool) -
 
 def sparse_bytes(spec: ModelSpec, max_model_len: int) -> int:
     """Latents that sparse attention gathers (v1/attention/backends/mla/flashmla_sparse.py)."""
-    sparse = (mixer for mixer in mixers_of(spec) if isinstance(mixer, LatentAttention) and mixer.indexer)
+    sparse = (mixer for mixer in spec.mixers() if isinstance(mixer, LatentAttention) and mixer.indexer)
     rows = max((mixer.latent_dim + mixer.rope_dim for mixer in sparse), default=0)
     return HALF * rows * SPARSE_PREFILLS * max_model_len
 
 
 def gathered_bytes(spec: ModelSpec, max_model_len: int) -> int:
     """Keys that the indexer gathers (get_max_prefill_buffer_size in v1/attention/backends/mla/indexer.py)."""
-    latent = (mixer for mixer in mixers_of(spec) if isinstance(mixer, LatentAttention))
+    latent = (mixer for mixer in spec.mixers() if isinstance(mixer, LatentAttention))
     keys = max((mixer.indexer.head_dim + SCALE for mixer in latent if mixer.indexer), default=0)
     return INDEXED_PREFILLS * keys * max_model_len
 
 
 def score_bytes(spec: ModelSpec, rules: ProfileRules) -> int:
     """The scores that an indexer allocates for the profile (model_executor/layers/sparse_attn_indexer.py)."""
-    scored = any(
-        isinstance(mixer, LatentAttention | CompressedAttention) and mixer.indexer for mixer in mixers_of(spec)
-    )
+    scored = any(isinstance(mixer, LatentAttention | CompressedAttention) and mixer.indexer for mixer in spec.mixers())
     return SCORES if scored and rules.indexer_scores else 0
 
 

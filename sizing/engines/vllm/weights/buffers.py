@@ -3,7 +3,6 @@
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, Layer, ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.engines.vllm.cache.block_sizes import INDEXED
-from sizing.engines.vllm.formats import mixers_of
 from sizing.placement import heads_per_rank
 from sizing.scenario import Scenario
 
@@ -52,7 +51,7 @@ def chosen_bytes(spec: ModelSpec, tokens: int, ranks: int) -> int:
     Beside plain attention it chooses blocks, for each KV head.
     """
     sizes = [0]
-    for mixer in mixers_of(spec):
+    for mixer in spec.mixers():
         if isinstance(mixer, LatentAttention | CompressedAttention) and mixer.indexer:
             sizes.append(mixer.indexer.top_k)
         elif isinstance(mixer, Attention) and mixer.indexer:
