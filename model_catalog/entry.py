@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from model_catalog.importers.read import read_config
-from model_catalog.spec import Doubt, ModelSpec
+from model_catalog.spec import Doubt, ModelSpec, Quantization
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,10 @@ class Entry:
     def spec(self) -> ModelSpec:
         """The architecture, with a doubt wherever the entry itself is not certain."""
         spec = read_config(self.config)
-        return replace(spec, doubts=spec.doubts + tuple(doubts_of(self)), pools=self.pools)
+        named = self.checkpoint.unstated_quantization
+        quantization = Quantization(method=named.lower()) if named else spec.quantization
+        doubts = spec.doubts + tuple(doubts_of(self))
+        return replace(spec, quantization=quantization, doubts=doubts, pools=self.pools)
 
 
 def doubts_of(entry: Entry) -> list[Doubt]:
@@ -88,7 +91,7 @@ def doubts_of(entry: Entry) -> list[Doubt]:
     if stored:
         message = (
             f"The checkpoint is stored in {stored}, but its config does not say which tensors are, nor which cache "
-            "format it pins; it is read as if it were not quantized."
+            "format it pins; all linear layers of its blocks are taken to be, and no cache format to be pinned."
         )
         doubts.append(Doubt("quantization_config", message))
     return doubts

@@ -16,6 +16,7 @@ from sizing.size import size
 
 GIB = 2**30
 LLAMA = "meta-llama/Llama-3.1-8B"
+NANO = "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4"
 
 
 def planned(model: str, card: str = "h100-sxm5-80gb", **settings: Any) -> EnginePlan:
@@ -187,3 +188,11 @@ def test_later_stages_keep_what_they_receive() -> None:
     assert stages[-1].activation / GIB == pytest.approx(2.01, abs=0.01)
     assert stages[1].activation - stages[0].activation == 2 * 2 * 8192 * 4096
     assert outside(LLAMA, **settings, pipeline_parallel=4) < outside(LLAMA, **settings)
+
+
+def test_a_checkpoint_named_by_its_precision_is_not_read_as_16_bits() -> None:
+    """Receipt v004: 18.21 GiB where 16 bits take 58.9. Its config.json does not say which tensors are NVFP4."""
+    report = size(make_scenario({"model": NANO, "engine_version": "0.26.0"}), find_spec(NANO))
+    assert (report.log.model_loading_bytes or 0) / GIB == pytest.approx(18.21, rel=0.05)
+    assert report.grades.weights == "assumed"
+    assert any("does not say which tensors are" in note for note in report.notes)
