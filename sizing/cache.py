@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from sizing.arrays import Tokens, at_most, not_negative
+from sizing.arrays import Tokens, at_most, larger, not_negative
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,14 @@ class CacheCost:
     def bytes(self, tokens: Tokens, batch: Tokens = 1, prefix: int = 0) -> Tokens:
         """Bytes of `batch` sequences of `tokens` tokens each, recurrent state included."""
         return self.batch_kv(tokens, batch, prefix) + self.state * batch
+
+    def peak(self, tokens: Tokens, batch: Tokens = 1, prefix: int = 0) -> Tokens:
+        """The most bytes on the way to `tokens`, for what waits for an entry goes once that is made."""
+        most = self.bytes(tokens, batch, prefix)
+        for every in {growth.every for growth in self.growths if growth.bytes < 0}:
+            just_before = not_negative((tokens + 1) // every * every - 1)
+            most = larger(most, self.bytes(just_before, batch, prefix))
+        return most
 
     @property
     def fixed(self) -> int:

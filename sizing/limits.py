@@ -56,7 +56,8 @@ def longest_start(asked: Scenario, spec: ModelSpec) -> int | None:
 
     def starts(length: int) -> bool:
         shorter = min(asked.context_length or length, length)
-        values = {"max_model_len": length, "context_length": shorter, "shared_prefix_tokens": 0}
+        values = {"max_model_len": length, "context_length": shorter, "average_context_length": None}
+        values["shared_prefix_tokens"] = 0
         tried = _planned(asked, spec, values)
         return tried is not None and tried.fits(length, 1)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan
+from sizing.media.tokens import media_tokens
 from sizing.scenario import LARGEST_BATCH, LONGEST_CONTEXT, Scenario, ScenarioError
 from sizing.size import plan
 
@@ -41,7 +42,7 @@ def bands_of(
 
     Raises ScenarioError or PlacementError where it refuses the Scenario for more than its length.
     """
-    limit = scenario.max_model_len or spec.max_context or 0
+    limit, shortest = scenario.max_model_len or spec.max_context or 0, _shortest(scenario, spec)
     plans: dict[int, EnginePlan | None] = {}
 
     def at(length: int) -> EnginePlan | None:
@@ -49,13 +50,20 @@ def bands_of(
             plans[length] = _plan_at(scenario, spec, accelerator, length)
         return plans[length]
 
-    near = [length for length in (limit, limit + 1) if lengths[0] < length < lengths[-1]]
-    return tuple(_bands(sorted({*lengths, *near}), limit, at))
+    near = [length for length in (shortest, limit, limit + 1) if lengths[0] < length < lengths[-1]]
+    asked = sorted(length for length in {*lengths, *near} if length >= shortest)
+    return tuple(_bands(asked, limit, at)) if asked else ()
+
+
+def _shortest(scenario: Scenario, spec: ModelSpec) -> int:
+    """Tokens that each sequence has in any case: its prefix and its media, and no length is below their average."""
+    media = media_tokens(scenario.media, spec).known if scenario.media else 0
+    return max(scenario.shared_prefix_tokens, scenario.average_context_length or 0, media)
 
 
 def _plan_at(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None, length: int) -> EnginePlan | None:
     """None for a length that cannot be asked or that the engine rejects."""
-    if length < scenario.shared_prefix_tokens or length > LONGEST_CONTEXT:
+    if length > LONGEST_CONTEXT:
         return None
     try:
         return plan(scenario.model_copy(update={"context_length": length}), spec, accelerator)

@@ -7,7 +7,6 @@ from itertools import islice
 from hardware_catalog import get_accelerator
 from hardware_catalog.schema import Accelerator
 from sizing.capacity import most_sequences
-from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan
 from sizing.levers.hardware import hardware_levers
 from sizing.levers.load import load_levers
@@ -19,6 +18,7 @@ from sizing.report import Remedy
 from sizing.room import room
 from sizing.scenario import Scenario, ScenarioError, make_scenario
 from sizing.shared_host import host_overflow
+from sizing.size import plan
 
 MOST = 12
 ON_HOST = frozenset({"gpu_layers", "cpu_moe_layers"})
@@ -48,7 +48,7 @@ class Trial:
             scenario = make_scenario(self.asked.model_dump() | dict(step.values))
             changed = step.values.get("accelerator")
             card = get_accelerator(changed) if changed else self.accelerator
-            planned = ENGINES[scenario.engine].plan(scenario, self.planned.spec, card)
+            planned = plan(scenario, self.planned.spec, card)
         except (ScenarioError, PlacementError):
             return None
         left = room(planned)

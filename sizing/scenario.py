@@ -227,7 +227,7 @@ def make_scenario(values: Mapping[str, Any]) -> Scenario:
     except ValidationError as error:
         raise _first_fault(error) from None
     check_prefix(scenario)
-    _check_average(scenario)
+    check_average(scenario)
     _check_size(scenario.media)
     return scenario
 
@@ -237,7 +237,8 @@ def _check_size(media: Media | None) -> None:
         raise ScenarioError("media", "The tokens of an image depend on its size: media needs a width and a height.")
 
 
-def _check_average(scenario: Scenario) -> None:
+def check_average(scenario: Scenario) -> None:
+    """Raise ScenarioError where the average is more than the longest, as far as that is stated."""
     average, longest = scenario.average_context_length, scenario.context_length
     if average is not None and longest is not None and average > longest:
         raise ScenarioError(

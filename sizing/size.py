@@ -28,7 +28,7 @@ from sizing.report import (
     Verdict,
 )
 from sizing.room import fullest_load, is_tight, replica_batches, room, tightest_rank
-from sizing.scenario import LONGEST_CONTEXT, Scenario, check_prefix
+from sizing.scenario import LONGEST_CONTEXT, Scenario, check_average, check_prefix
 from sizing.shared_host import host_overflow
 
 
@@ -42,6 +42,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
     check_is_model(spec)
     planned = of_foreign_files(ENGINES[scenario.engine].plan(scenario, spec, accelerator))
     check_prefix(planned.scenario)
+    check_average(planned.scenario)
     check_media(planned.scenario, planned.spec)
     overflow = host_overflow(planned, accelerator)
     notes = (*planned.notes, *shared_notes(scenario, accelerator), *([overflow] if overflow else []))

@@ -35,7 +35,7 @@ class SimpleCache:
         return self.cost.bytes(tokens, batch, self.prefix)
 
     def need(self, tokens: Tokens, batch: Tokens) -> Tokens:
-        return self.live(tokens, batch)
+        return self.cost.peak(tokens, batch, self.prefix)
 
     def contents(self, tokens: int, batch: int) -> Contents:
         return Contents(self.cost, self.prefix)

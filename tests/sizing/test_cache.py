@@ -4,10 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model_catalog.lookup import find_entry
 from model_catalog.spec import Attention, CompressedAttention, Indexer, LatentAttention
 from sizing.cache import CacheCost, Growth, shared_out, times, total
 from sizing.cache_formats import CacheFormats
 from sizing.engines import minimum, transformers
+from sizing.scenario import make_scenario
 
 BF16 = CacheFormats("bf16", "bf16")
 
@@ -107,3 +109,21 @@ def test_deepseek_v4_flash_adds_3850_bytes_a_token_on_average() -> None:
 
     cost = total([times(layer(4), 21), times(layer(128), 20), times(layer(0), 2)])
     assert (cost.bytes(12_800 + 128) - cost.bytes(12_800)) / 128 == 3850.25
+
+
+@given(st.integers(1, 3000), st.integers(1, 8), st.integers(0, 50))
+def test_the_peak_on_the_way_is_the_largest_of_all_shorter_lengths(tokens: int, batch: int, prefix: int) -> None:
+    """What waits for an entry of 4 or of 128 tokens is given back at once when it is made."""
+    parts = [CacheCost((Growth(6), Growth(7 - 6 * 4, every=4))), CacheCost((Growth(5), Growth(9 - 5 * 128, every=128)))]
+    cost = total([*parts, CacheCost((Growth(11, limit=100),), state=3)])
+    every = cost.bytes(np.arange(tokens + 1), batch, prefix)
+    assert cost.peak(tokens, batch, prefix) == every.max()
+
+
+def test_deepseek_v4_in_transformers_needs_the_inputs_that_wait() -> None:
+    """At 64 tokens 16 entries are complete, so that it keeps less than at 63, which it has to pass."""
+    spec = find_entry("deepseek-ai/DeepSeek-V4-Flash").spec
+    values = {"model": "deepseek-ai/DeepSeek-V4-Flash", "engine": "transformers"}
+    cache = transformers.plan(make_scenario(values), spec, None).ranks[0].cache
+    assert cache.kv(64, 1) < cache.kv(63, 1)
+    assert cache.need(64, 1) == cache.need(63, 1) == cache.kv(63, 1)

@@ -95,3 +95,8 @@ def test_nothing_suffices_for_what_no_card_holds() -> None:
     scenario, spec = asked(model=DEEPSEEK, engine="minimum", context_length=100_000, batch_size=100_000)
     assert limits_of(scenario, spec).smallest_card is None
     assert fewest_gpus(scenario, spec) is None
+
+
+def test_the_longest_start_does_not_depend_on_the_average_of_a_load() -> None:
+    plain, mixed = asked(accelerator="rtx-4090"), asked(accelerator="rtx-4090", average_context_length=4096)
+    assert longest_start(*mixed) == longest_start(*plain) != 0

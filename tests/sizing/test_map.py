@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sizing import cuts
-from sizing.answer import answer, find_accelerator, find_spec
+from sizing.answer import answer, find_accelerator, find_models, find_spec
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan
 from sizing.map import Band, bands_of, cells, counts, frontier, most_sequences_at, room_at
@@ -42,6 +42,21 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"prefix_caching": False},
     {"max_num_seqs": 8},
     {"available_kv_bytes": 2**33},
+    {"average_context_length": 1000},
+    {"media": {"images": 2, "width": 900, "height": 700}},
+    {"media_limits": {"image": 0, "video": 0, "audio": 0}},
+    {"pooling": True},
+    {"cpu_offload_bytes": 2**32},
+    {"gpu_layers": 9},
+    {"cpu_moe_layers": 9},
+    {"tensor_parallel": 2, "tensor_split": (3, 1)},
+    {"tensor_parallel": 2, "split_mode": "row", "engine_version": "2025-11-10"},
+    {"tensor_parallel": 2, "memory_by_gpu": (80 * 2**30, 24 * 2**30)},
+    {"kv_offload": False},
+    {"lora": {"max_loras": 4, "rank": 16}},
+    {"max_mamba_cache_size": 40},
+    {"speculative": {"method": "mtp", "tokens": 2}},
+    {"speculative": {"method": "eagle3", "tokens": 2, "model": "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"}},
 )
 TOP = 4096
 
@@ -60,7 +75,7 @@ def _surveyed(engine: str, model: str, setting: int) -> tuple[Band, ...] | None:
     """Kept, for many cells are asked of each. None where the engine has no such setting or does not know the model."""
     scenario = make_scenario(values_of(engine, model, SETTINGS[setting]))
     try:
-        return bands_of(scenario, find_spec(model), find_accelerator(scenario.accelerator), lengths_of(model))
+        return bands_of(scenario, find_models(scenario), find_accelerator(scenario.accelerator), lengths_of(model))
     except (ScenarioError, PlacementError):
         return None
 
@@ -176,7 +191,7 @@ def test_cells_are_the_command_lines() -> None:
 
 def planned_of(engine: str, model: str, more: dict[str, Any]) -> EnginePlan:
     scenario = make_scenario(values_of(engine, model, more))
-    return plan(scenario, find_spec(model), find_accelerator(scenario.accelerator))
+    return plan(scenario, find_models(scenario), find_accelerator(scenario.accelerator))
 
 
 @pytest.mark.parametrize("engine", list(ENGINES))
@@ -187,7 +202,8 @@ def test_terms_at_a_point_are_the_reports(engine: str, which: tuple[str, int], t
     asked = values_of(engine, model, SETTINGS[setting]) | {"context_length": tokens, "batch_size": batch}
     report = answer(asked)
     assume("error" not in report)
-    planned = plan(make_scenario(asked), find_spec(model), find_accelerator("h100-sxm5-80gb"))
+    scenario = make_scenario(asked)
+    planned = plan(scenario, find_models(scenario), find_accelerator("h100-sxm5-80gb"))
     at = cuts.cells_at(planned, *counts(planned, [tokens], [batch]))
     gpu, verdict = report["per_gpu"], report["verdict"]
     assert (at.kv.item(), at.state.item()) == (gpu["kv_bytes"], gpu["state_bytes"])

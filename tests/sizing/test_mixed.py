@@ -26,3 +26,10 @@ def test_without_an_average_there_is_no_mixed_load() -> None:
 def test_an_average_above_the_longest_is_refused() -> None:
     with pytest.raises(ScenarioError, match="An average of 9 tokens is more than the 8 tokens"):
         make_scenario({"model": LLAMA, "context_length": 8, "average_context_length": 9})
+
+
+def test_an_average_above_the_length_that_is_put_in_is_refused() -> None:
+    """No length is asked for, and the model takes requests of 100 tokens at most."""
+    values = {"model": LLAMA, "engine": "minimum", "max_model_len": 100, "average_context_length": 101}
+    with pytest.raises(ScenarioError, match="An average of 101 tokens is more than the 100 tokens"):
+        size(make_scenario(values), find_entry(LLAMA).spec)

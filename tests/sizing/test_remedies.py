@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hardware_catalog import all_accelerators, get_accelerator
 from model_catalog.lookup import find_entry
-from sizing.answer import answer
+from sizing.answer import answer, find_models
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan
 from sizing.levers.hardware import larger_cards, memory
@@ -23,6 +23,7 @@ from sizing.scenario import ScenarioError, make_scenario
 from sizing.size import plan, report_of
 
 LLAMA, GEMMA = "meta-llama/Llama-3.1-8B-Instruct", "google/gemma-3-27b-it"
+GIB = 2**30
 MODELS = [
     LLAMA,
     GEMMA,
@@ -30,31 +31,62 @@ MODELS = [
     "deepseek-ai/DeepSeek-V3",
     "openai/gpt-oss-120b",
 ]
-GIB = 2**30
-scenarios = st.fixed_dictionaries(
-    {
-        "model": st.sampled_from(MODELS),
-        "engine": st.sampled_from(sorted(ENGINES)),
-        "accelerator": st.sampled_from(["h100-sxm5-80gb", "rtx-4090", "b200-sxm", "mi300x"]),
-        "context_length": st.integers(1, 130_000),
-        "batch_size": st.integers(1, 300),
-        "tensor_parallel": st.sampled_from([1, 2, 4, 8]),
+HEAD = "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3"
+OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "vllm": {
+        "cpu_offload_bytes": st.integers(0, 2**36),
+        "media_limits": st.sampled_from([{"image": 0}, {"image": 2, "video": 1}]),
+        "pooling": st.booleans(),
+        "lora": st.just({"max_loras": 2, "rank": 16}),
+        "speculative": st.just({"method": "eagle3", "tokens": 3, "model": HEAD}),
     },
-    optional={
-        "pipeline_parallel": st.just(2),
-        "data_parallel": st.just(2),
-        "available_kv_bytes": st.integers(0, 2**37),
-        "total_memory_bytes": st.integers(2**33, 2**38),
-        "shared_prefix_tokens": st.just(1),
-        "hybrid_kv_cache_manager": st.just(False),
-        "memory_fraction": st.sampled_from([0.5, 0.98, 1.0]),
+    "sglang": {"cpu_offload_bytes": st.integers(0, 2**36), "max_mamba_cache_size": st.sampled_from([4, 400])},
+    "llama.cpp": {
+        "gpu_layers": st.integers(0, 99),
+        "cpu_moe_layers": st.integers(0, 99),
+        "kv_offload": st.booleans(),
+        "split_mode": st.sampled_from(["layer", "row"]),
+        "engine_version": st.sampled_from(["2025-06-10", "2025-11-10"]),
+        "tensor_split": st.sampled_from([(3, 1), (0, 1), (1, 2, 1, 2)]),
+        "memory_by_gpu": st.sampled_from([(24 * GIB, 8 * GIB), (80 * GIB,) * 4]),
     },
-)
+}
+ANYWHERE: dict[str, st.SearchStrategy[Any]] = {
+    "pipeline_parallel": st.just(2),
+    "data_parallel": st.just(2),
+    "available_kv_bytes": st.integers(0, 2**37),
+    "total_memory_bytes": st.integers(2**33, 2**38),
+    "shared_prefix_tokens": st.just(1),
+    "hybrid_kv_cache_manager": st.just(False),
+    "memory_fraction": st.sampled_from([0.5, 0.98, 1.0]),
+    "average_context_length": st.integers(1, 4000),
+    "media": st.just({"images": 2, "width": 900, "height": 700}),
+}
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> dict[str, Any]:
+    """Few settings at a time, for each may be one that the engine turns away."""
+    engine = draw(st.sampled_from(sorted(ENGINES)))
+    more = ANYWHERE | OWN.get(engine, {})
+    chosen = draw(st.lists(st.sampled_from(sorted(more)), max_size=3, unique=True))
+    return {
+        "model": draw(st.sampled_from(MODELS)),
+        "engine": engine,
+        "accelerator": draw(st.sampled_from(["h100-sxm5-80gb", "rtx-4090", "b200-sxm", "mi300x"])),
+        "context_length": draw(st.integers(1, 130_000)),
+        "batch_size": draw(st.integers(1, 300)),
+        "tensor_parallel": draw(st.sampled_from([1, 2, 4, 8])),
+        **{field: draw(more[field]) for field in chosen},
+    }
+
+
+scenarios = drawn()
 
 
 def planned_of(values: dict[str, Any]) -> EnginePlan:
     scenario = make_scenario(values)
-    return plan(scenario, find_entry(values["model"]).spec, get_accelerator(values["accelerator"]))
+    return plan(scenario, find_models(scenario), get_accelerator(values["accelerator"]))
 
 
 def found(values: dict[str, Any]) -> tuple[Remedy, ...]:
@@ -294,3 +326,14 @@ def test_what_fits_beside_the_gpu_may_stay_in_host_memory() -> None:
     scenario, card = make_scenario(values | {"context_length": 8192}), get_accelerator("apple-m4-max-40c")
     found = remedies(scenario, plan(scenario, find_entry("openai/gpt-oss-120b").spec, card), card)
     assert any("cpu_moe_layers" in each.values and each.fits for each in found)
+
+
+def test_a_step_that_leaves_no_room_for_the_media_is_no_remedy() -> None:
+    """An image of 1,024 × 768 takes 768 tokens of Qwen3-VL, more than the 108 that 1,000 requests may have."""
+    values = {"model": "Qwen/Qwen3-VL-2B-Instruct", "engine": "sglang", "accelerator": "arc-b580-12gb"}
+    values |= {"batch_size": 1000, "media": {"images": 1, "width": 1024, "height": 768}}
+    remedies = answer(values)["verdict"]["remedies"]
+    assert remedies
+    for remedy in remedies:
+        again = answer(values | remedy["values"])
+        assert again["verdict"]["fits"] == remedy["fits"]

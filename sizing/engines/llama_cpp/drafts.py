@@ -62,7 +62,7 @@ def drafting_of(scenario: Scenario, spec: ModelSpec) -> Drafting:
             raise ScenarioError("speculative", "This model's file has no layers for multi-token prediction.")
         return Drafting(layers=layers, rolls=rolls)
     draft = draft_beside(scenario, spec, METHODS[method] or "assistant")
-    file, note = file_type(draft, given.weights or AUTO)
+    file, note = _file_type(draft, given.weights or AUTO)
     held = held_by(draft, file, Placing((Share(0, draft.num_layers, True),), Share(0, 0, False)))
     notes = (
         *((f"Of the draft: {note}",) if note else ()),
@@ -70,6 +70,13 @@ def drafting_of(scenario: Scenario, spec: ModelSpec) -> Drafting:
         "The draft's compute buffer is not counted.",
     )
     return Drafting(draft=draft, weights=held.devices[0], host=held.host, rolls=rolls, notes=notes)
+
+
+def _file_type(draft: ModelSpec, weights: str) -> tuple[str, str | None]:
+    try:
+        return file_type(draft, weights)
+    except ScenarioError as error:
+        raise ScenarioError("speculative", error.message) from None
 
 
 def method_of(text: str) -> str:

@@ -28,6 +28,7 @@ FOREIGN = {
 }
 
 
+SMALLEST_SHARE = 2.0**-126  # std::stof takes no smaller number
 UNSUPPORTED = frozenset({"whisper", "mllama", "xlstm", "recurrent_gemma"})
 
 
@@ -78,6 +79,8 @@ def _check_split(scenario: Scenario, rules: Rules) -> None:
         raise ScenarioError("memory_by_gpu", "total_memory_bytes is the size of every GPU; leave out one of the two.")
     if split is not None and not any(split):
         raise ScenarioError("tensor_split", "At least one of the shares has to be more than 0.")
+    if split is not None and any(0 < share < SMALLEST_SHARE for share in split):
+        raise ScenarioError("tensor_split", "llama.cpp reads shares as 32-bit floats, and one of these is too small.")
 
 
 def _check_media(scenario: Scenario, spec: ModelSpec) -> None:

@@ -165,9 +165,10 @@ def _placing(settled: Scenario, spec: ModelSpec, rules: Rules, accelerator: Acce
 
 
 def _by_memory(settled: Scenario) -> tuple[float, ...] | None:
-    """The default shares of GPUs that differ: their free memory."""
+    """The default shares of GPUs that differ: their free memory, where there is some."""
     sizes = settled.memory_by_gpu
-    return None if sizes is None else tuple(max(0, size - settled.other_memory_bytes) for size in sizes)
+    free = None if sizes is None else tuple(max(0, size - settled.other_memory_bytes) for size in sizes)
+    return free if free and any(free) else None
 
 
 def _layer_rules(spec: ModelSpec, rules: Rules, types: tuple[str, str], flash: bool) -> LayerRules:

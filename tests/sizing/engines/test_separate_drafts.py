@@ -50,6 +50,13 @@ def test_a_draft_in_another_format() -> None:
     assert halves == pytest.approx(2 * SMALLS, rel=1e-3)  # a tied embedding is the output head on the device
 
 
+def test_a_format_of_the_draft_that_is_none_of_gguf_is_told_at_the_draft() -> None:
+    speculative = {"method": "draft-simple", "model": SMALL, "tokens": 3, "weights": "awq-int4"}
+    error = answer({"model": LLAMA, "engine": "llama.cpp", "speculative": speculative})["error"]
+    assert error["field"] == "speculative"
+    assert "awq-int4 is no type of theirs" in error["message"]
+
+
 def test_llama_cpp_keeps_the_drafts_cache_in_f16_at_full_length() -> None:
     """16 layers of 8 heads of 64 beside 32 of 8 of 128, for 8,192 cells; the target's may be quantised."""
     plain = plan("llama.cpp", "draft-simple", SMALL, context_length=8192)

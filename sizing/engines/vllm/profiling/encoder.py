@@ -14,7 +14,7 @@ from model_catalog.tensors import Tensor, TensorClass
 from sizing.engines.vllm.profiling.largest_items import EncoderRules, Largest, largest_items
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.runner import uses_second_runner
-from sizing.media.limits import tower_kinds
+from sizing.media.limits import tower_kinds, unused_towers
 from sizing.scenario import Scenario
 
 HALF = 2
@@ -57,9 +57,10 @@ class EncoderRun:
 
 
 def is_run(scenario: Scenario, spec: ModelSpec, rules: Rules) -> bool:
-    """Whether there is an encoder that start-up runs."""
+    """Whether there is an encoder that start-up runs: one whose inputs are all limited to none is loaded at most."""
     second = uses_second_runner(scenario, spec, rules.profile)
-    return bool(tower_kinds(spec)) and (rules.encoder.second_runner or not second)
+    used = tower_kinds(spec) - unused_towers(scenario.media_limits, spec)
+    return bool(used) and (rules.encoder.second_runner or not second)
 
 
 def batch_of(scenario: Scenario, spec: ModelSpec, rules: EncoderRules) -> Batch | None:

@@ -207,6 +207,7 @@ def test_the_first_gpu_fetches_the_largest_matrix_that_stays_on_the_host() -> No
         ({"memory_by_gpu": [2**34], "total_memory_bytes": 2**34}, "memory_by_gpu", "leave out one"),
         ({"memory_by_gpu": "24 GiB"}, "memory_by_gpu", "one for each GPU"),
         ({"tensor_split": [0, 0], "tensor_parallel": 2}, "tensor_split", "more than 0"),
+        ({"tensor_split": [1e-300, 1e-300], "tensor_parallel": 2}, "tensor_split", "too small"),
         ({"tensor_split": "3,x", "tensor_parallel": 2}, "tensor_split", "with commas between: 3,1"),
         ({"tensor_split": [-1, 2], "tensor_parallel": 2}, "tensor_split", "from 0 on"),
         ({"tensor_split": [1] * 17}, "tensor_split", "one for each GPU"),
@@ -220,3 +221,10 @@ def test_what_cannot_be_placed_is_refused_at_its_field(fields: dict[str, Any], f
     with pytest.raises(ScenarioError, match=said) as fault:
         planned(**fields)
     assert fault.value.field == field
+
+
+def test_gpus_without_free_memory_share_evenly() -> None:
+    """Other processes hold all of both: no share follows from what is free, and every layer is still somewhere."""
+    full = planned(LLAMA, tensor_parallel=2, memory_by_gpu=[8 * 2**30, 8 * 2**30], other_memory_bytes=2**34)
+    even = planned(LLAMA, tensor_parallel=2)
+    assert [rank.weights for rank in full.ranks] == [rank.weights for rank in even.ranks]

@@ -120,3 +120,24 @@ def test_a_mask_over_all_images_of_a_batch(tokens: int, items: str, mask: int) -
         assert case.log.lines[0] == BATCH.format(max(tokens, 3025), items)
         peaks.append(encoder_run(case.scenario, find_spec(model), rules_of(parse_version(release)), 0).peak)
     assert peaks[0] - peaks[1] == 2 * mask
+
+
+@pytest.mark.parametrize(
+    ("model", "release", "limits"),
+    [
+        ("google/gemma-3-4b-it", "0.8.5", {"image": 0}),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "0.9.0.1", {"image": 0, "video": 0}),
+    ],
+)
+def test_no_items_are_no_run_in_releases_that_load_the_encoder_all_the_same(
+    model: str, release: str, limits: dict[str, int]
+) -> None:
+    """compute_encoder_budget of vllm/v1/core/encoder_cache_manager.py is 0 where no kind of input has a limit above 0,
+    and profile_run then leaves the encoder out."""
+    text, all_kinds = (
+        planned(model, engine_version=release, tensor_parallel=2, **more) for more in ({"media_limits": limits}, {})
+    )
+    rank = text.ranks[0]
+    assert (rank.weights, rank.encoder) == (all_kinds.ranks[0].weights, all_kinds.ranks[0].encoder)
+    assert rank.activation < all_kinds.ranks[0].activation
+    assert not any("encoder takes is not known" in note for note in text.notes)
