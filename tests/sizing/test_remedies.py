@@ -330,7 +330,7 @@ def test_what_fits_beside_the_gpu_may_stay_in_host_memory() -> None:
 
 def test_a_step_that_leaves_no_room_for_the_media_is_no_remedy() -> None:
     """An image of 1,024 × 768 takes 768 tokens of Qwen3-VL, more than the 108 that 1,000 requests may have."""
-    values = {"model": "Qwen/Qwen3-VL-2B-Instruct", "engine": "sglang", "accelerator": "arc-b580-12gb"}
+    values: dict[str, Any] = {"model": "Qwen/Qwen3-VL-2B-Instruct", "engine": "sglang", "accelerator": "arc-b580-12gb"}
     values |= {"batch_size": 1000, "media": {"images": 1, "width": 1024, "height": 768}}
     remedies = answer(values)["verdict"]["remedies"]
     assert remedies
