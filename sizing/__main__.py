@@ -1,4 +1,4 @@
-"""`python -m sizing`: one Scenario from flags, or one a line with --jsonl. The contract is DESIGN.md's."""
+"""`python -m sizing`: one Scenario from flags, or one a line with --jsonl."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Report: everything the core says about one Scenario. Field names are DESIGN.md's; other programs rely on them."""
+"""Report: everything the core says about one Scenario. Other programs rely on the names of its fields."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from sizing.scenario import Scenario
@@ -217,25 +217,13 @@ class Report:
     media: MediaReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able, in DESIGN.md's order."""
-        parts = {name: asdict(getattr(self, name)) for name in PARTS}
-        return {
-            "scenario": self.scenario.model_dump(mode="json"),
-            "per_gpu": parts["per_gpu"],
-            "cluster": parts["cluster"],
-            "cache": parts["cache"],
-            "capacity": parts["capacity"],
-            "needed_kv_bytes_per_gpu": self.needed_kv_bytes_per_gpu,
-            "log": parts["log"],
-            "verdict": parts["verdict"],
-            "speed": parts["speed"],
-            "grades": parts["grades"],
-            "notes": list(self.notes),
-            "differences": [asdict(each) for each in self.differences],
-            "mixed": asdict(self.mixed) if self.mixed else None,
-            "host": asdict(self.host) if self.host else None,
-            "media": asdict(self.media) if self.media else None,
-        }
+        """JSON-able, in the order of the fields."""
+        return {each.name: _jsonable(getattr(self, each.name)) for each in fields(self)}
 
 
-PARTS = ("per_gpu", "cluster", "cache", "capacity", "log", "verdict", "speed", "grades")
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Scenario):
+        return value.model_dump(mode="json")
+    if isinstance(value, tuple):
+        return [_jsonable(each) for each in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -1,11 +1,11 @@
 """Scenario: everything the user chose. The form, the URL, the command line and the tests all use this one model."""
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from sizing.faults import fault_of
 from sizing.placement import Placement
 
 Engine = Literal["minimum", "transformers", "vllm", "sglang", "llama.cpp", "tensorrt-llm"]
@@ -132,37 +132,34 @@ class Media(_Part):
 
 
 class Scenario(_Part):
-    """One question to the core. Every field but `model` may be left out; DESIGN.md's table says what each means.
+    """One question to the core. Every field but `model` may be left out; None leaves it to the engine or the model.
 
-    Not in the table: `gpu_layers`, llama.cpp's -ngl, the last layers and the output that are on GPUs; `cpu_moe_layers`,
-    its --n-cpu-moe, the first layers whose experts stay in host memory; `split_mode`, `tensor_split` and `kv_offload`,
-    its options of these names; `memory_by_gpu`, bytes of each GPU where they differ; `cpu_offload_bytes`,
-    --cpu-offload-gb of vLLM and SGLang, bytes of weights that each GPU leaves in host memory; `media_limits`, vLLM's
-    --limit-mm-per-prompt, where a kind of input at 0 leaves its encoder out; `pooling`, vLLM's --runner pooling: hidden
-    states are returned, as embeddings are, and there is no output head; and SGLang's `mamba_full_memory_ratio`, bytes
-    of recurrent states for each byte of tokens, or `max_mamba_cache_size`, so many slots of them. `media`: the images,
-    video and audio of each sequence.
+    Lengths are in tokens, sizes in bytes. Each engine's own word and flag for a setting: sizing/engines/words.py. An
+    engine refuses what it does not have.
     """
 
     scenario_version: Literal[1] = 1
-    model: IdOrPath
-    weights: Name = "auto"
+    model: IdOrPath  # a catalog id, or a config.json, GGUF file or folder on this machine
+    weights: Name = "auto"  # their precision; auto is as stored
     kv_dtype: Name | KvFormats = "auto"
     state_dtype: Literal["auto"] | StateFormats = "auto"
     engine: Engine = "vllm"
-    engine_version: Name | None = None
+    engine_version: Name | None = None  # a release, or a build of llama.cpp
+
     accelerator: Name | None = None
-    total_memory_bytes: Annotated[int, Field(ge=1, le=LARGEST_MEMORY, strict=True)] | None = None
-    other_memory_bytes: Size = 0
+    total_memory_bytes: Annotated[int, Field(ge=1, le=LARGEST_MEMORY, strict=True)] | None = None  # of each GPU
+    other_memory_bytes: Size = 0  # that other processes take on each GPU
     tensor_parallel: GroupSize = 1
     pipeline_parallel: GroupSize = 1
     data_parallel: GroupSize = 1
     decode_context_parallel: GroupSize = 1
     expert_parallel: Flag = False
-    dp_attention: Flag = False
-    context_length: Length | None = None
-    average_context_length: Length | None = None  # of a load of mixed lengths; context_length is its longest
-    batch_size: Count = 1
+    dp_attention: Flag = False  # data_parallel counts replicas of attention among the tensor-parallel ranks
+
+    context_length: Length | None = None  # of every sequence, or of the longest
+    average_context_length: Length | None = None  # of a load of mixed lengths
+    batch_size: Count = 1  # sequences at once, over all replicas
+
     max_model_len: Length | None = None
     max_num_seqs: Count | None = None
     max_num_batched_tokens: Length | None = None
@@ -173,26 +170,26 @@ class Scenario(_Part):
     hybrid_kv_cache_manager: Flag | None = None
     chunked_prefill_size: Length | None = None
     swa_full_tokens_ratio: Share | None = None
-    mamba_full_memory_ratio: Ratio | None = None
-    max_mamba_cache_size: Count | None = None
+    mamba_full_memory_ratio: Ratio | None = None  # bytes of recurrent states for each byte of tokens
+    max_mamba_cache_size: Count | None = None  # slots of recurrent states, in place of a ratio
     ubatch_size: Length | None = None
     kv_unified: Flag | None = None
     flash_attention: Flag | None = None
     swa_full: Flag | None = None
-    gpu_layers: GpuLayers | None = None
-    cpu_moe_layers: GpuLayers | None = None
+    gpu_layers: GpuLayers | None = None  # the last so many layers, and the output, are on GPUs
+    cpu_moe_layers: GpuLayers | None = None  # the first so many leave their experts in host memory
     split_mode: SplitMode | None = None
-    tensor_split: DeviceShares | None = None
-    kv_offload: Flag | None = None
-    memory_by_gpu: DeviceSizes | None = None
-    cpu_offload_bytes: Size | None = None
-    media_limits: MediaLimits | None = None
-    pooling: Flag | None = None
-    media: Media | None = None
+    tensor_split: DeviceShares | None = None  # of each GPU
+    kv_offload: Flag | None = None  # off: the cache is in host memory
+    memory_by_gpu: DeviceSizes | None = None  # of each GPU, where they differ
+    cpu_offload_bytes: Size | None = None  # of weights that each GPU leaves in host memory
+    media_limits: MediaLimits | None = None  # a kind of input at 0 leaves its encoder out
+    pooling: Flag | None = None  # hidden states are returned, as embeddings are, and there is no output head
+    media: Media | None = None  # of each sequence
     speculative: Speculative | None = None
     lora: Lora | None = None
-    shared_prefix_tokens: Annotated[int, Field(ge=0, le=LONGEST_CONTEXT, strict=True)] = 0
-    available_kv_bytes: Size | None = None
+    shared_prefix_tokens: Annotated[int, Field(ge=0, le=LONGEST_CONTEXT, strict=True)] = 0  # that all begin with
+    available_kv_bytes: Size | None = None  # of each GPU, in place of what the budget leaves
 
     @field_validator("media_limits")
     @classmethod
@@ -225,7 +222,7 @@ def make_scenario(values: Mapping[str, Any]) -> Scenario:
     try:
         scenario = Scenario.model_validate(dict(values))
     except ValidationError as error:
-        raise _first_fault(error) from None
+        raise ScenarioError(*fault_of(error)) from None
     check_prefix(scenario)
     check_average(scenario)
     _check_size(scenario.media)
@@ -255,63 +252,3 @@ def check_prefix(scenario: Scenario) -> None:
             f"A shared prefix of {scenario.shared_prefix_tokens:,} tokens is longer than the "
             f"{scenario.context_length:,} tokens of a sequence.",
         )
-
-
-# What the fields take that are not one number or text
-OBJECTS = {
-    "kv_dtype": 'A format is needed, or {"k": …, "v": …} with one for each.',
-    "state_dtype": '"auto" is needed, or {"conv": …, "recurrent": …} with a format for each.',
-    "speculative": 'Null is needed, or {"method": …, "tokens": …, "model": …}.',
-    "memory_by_gpu": "Sizes are needed, one for each GPU, with commas between.",
-    "tensor_split": "Numbers from 0 on are needed, one for each GPU, with commas between: 3,1.",
-    "lora": 'Null is needed, or {"max_loras": …, "rank": …}.',
-    "media": 'Null is needed, or {"images": …, "frames": …, "width": …, "height": …, "audio_seconds": …}.',
-    "media_limits": 'Null is needed, or {"image": …, "video": …, "audio": …}, each a number or null.',
-}
-WITH_PARTS = ("speculative", "lora", "media", "media_limits")
-
-
-def _first_fault(error: ValidationError) -> ScenarioError:
-    fault = error.errors(include_url=False)[0]
-    field = str(fault["loc"][0]) if fault["loc"] else "model"
-    part = fault["loc"][1:] if field in WITH_PARTS else ()
-    name = ".".join(str(step)[:60] for step in (field, *part))
-    if fault["type"] == "missing":
-        return ScenarioError(field, f"{name} is missing.")
-    if fault["type"] == "extra_forbidden":
-        return ScenarioError(field, f"{field} has no {part[0] if part else ''}. {OBJECTS[field]}")
-    return ScenarioError(field, f"{name} is {_shown(fault['input'])}. {_needed(field, bool(part), fault)}")
-
-
-def _shown(value: Any) -> str:
-    """A text in quotes, any other value as JSON has it, not too long."""
-    text = repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _needed(field: str, in_part: bool, fault: Any) -> str:
-    """What the field accepts, as a sentence."""
-    context = fault.get("ctx", {})
-    if field in OBJECTS and not in_part:
-        return OBJECTS[field]
-    match fault["type"]:
-        case "int_type" | "int_from_float" | "int_parsing":
-            return "A whole number is needed."
-        case "float_type" | "finite_number":
-            return "A number is needed."
-        case "greater_than_equal":
-            return f"It must be at least {context['ge']:,}."
-        case "greater_than":
-            return f"It must be more than {context['gt']:,.0f}."
-        case "less_than_equal":
-            return f"It can be at most {context['le']:,.0f}."
-        case "bool_type" | "bool_parsing":
-            return "True or false is needed."
-        case "literal_error":
-            return f"It can be {context['expected']}."
-        case "string_type" | "string_too_short" | "string_unicode":
-            return "A text is needed."
-        case "string_too_long":
-            return f"A text of at most {context['max_length']} characters is needed."
-        case _:
-            return f"{fault['msg']}."

@@ -135,10 +135,15 @@ def _with_memory(memory: tuple[int | None, int | None], available: int | None, t
     )
 
 
-TERMS = tuple(
-    field.name
-    for field in fields(Footprint)
-    if field.name == "weights_bytes" or (field.default in (0,) and field.name != "tower_bytes")
+TERMS = (
+    "weights_bytes",
+    "draft_bytes",
+    "encoder_bytes",
+    "kv_bytes",
+    "state_bytes",
+    "activation_bytes",
+    "graph_bytes",
+    "runtime_bytes",
 )
 
 
