@@ -5,8 +5,9 @@ from model_catalog.spec import ModelSpec
 from sizing.engines.plan import EnginePlan
 from sizing.engines.sglang.choices import card_of, choose
 from sizing.engines.sglang.defaults import running_default
-from sizing.engines.sglang.lines import Sizes, lines_of
+from sizing.engines.sglang.lines import lines_of
 from sizing.engines.sglang.rules import release_of, rules_of
+from sizing.engines.sglang.sizes import Sizes
 from sizing.engines.sglang.stages import stages_of
 from sizing.engines.sglang.traits import traits_of
 from sizing.receipts.comparing import Predicted, half_digit

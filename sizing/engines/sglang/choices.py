@@ -50,28 +50,37 @@ def card_of(scenario: Scenario, accelerator: Accelerator | None) -> Card:
 
 def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, card: Card) -> Choices:
     """Raises ScenarioError for formats that this release does not have."""
-    blackwell = card.capability == 10
+    page, notes = _page(scenario, spec, traits, rules, card.blackwell)
+    settings = _settings(scenario, spec, traits, rules, card, page)
+    own = _fraction(scenario, spec, traits, rules, card, settings.chunk)
+    fraction = scenario.memory_fraction or own
+    return Choices(
+        settings=settings,
+        fraction=fraction,
+        own_ratio=_ratio(_own_ratio(spec, traits)),
+        notes=(*notes, *_tight(fraction, own, card)),
+    )
+
+
+def _settings(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, card: Card, page: int) -> Settings:
     replicas = scenario.data_parallel if scenario.dp_attention else 1
     radix = scenario.prefix_caching is not False
     running = _running(scenario, traits, rules, replicas)
-    page, notes = _page(scenario, spec, traits, rules, blackwell)
-    two_pools = _two_pools(scenario, spec, traits, rules, blackwell)
-    own_ratio = SMALL_RATIO if traits.compressed or spec.model_type in INKLING else RATIO
+    two_pools = _two_pools(scenario, spec, traits, rules, card.blackwell)
     own_states = SMALL_RATIO if spec.model_type in INKLING else STATE_RATIO
     slots = scenario.max_mamba_cache_size
     conv_bytes, recurrent_bytes = state_bytes(scenario)
-    chunk = scenario.chunked_prefill_size or chunk_default(rules, card)
     drafting = drafting_of(scenario, spec)
-    settings = Settings(
+    return Settings(
         rules=rules,
-        format=cache_format(scenario, spec, traits, rules, blackwell),
+        format=cache_format(scenario, spec, traits, rules, card.blackwell),
         placement=scenario.placement,
         page=page,
-        ratio=_ratio(scenario.swa_full_tokens_ratio or own_ratio),
+        ratio=_ratio(scenario.swa_full_tokens_ratio or _own_ratio(spec, traits)),
         two_pools=two_pools,
         caps_window=two_pools and rules.caps_window_pool and not radix and running is not None,
         running=running,
-        chunk=chunk,
+        chunk=scenario.chunked_prefill_size or chunk_default(rules, card),
         radix=radix,
         slots_each=_slots_each(spec, rules, radix) if traits.recurrent else 1,
         state_ratio=_ratio(scenario.mamba_full_memory_ratio or own_states),
@@ -83,14 +92,10 @@ def choose(scenario: Scenario, spec: ModelSpec, traits: Traits, rules: Rules, ca
         draft=drafting.draft,
         draft_sized=drafting.sized,
     )
-    own = _fraction(scenario, spec, traits, rules, card, chunk)
-    fraction = scenario.memory_fraction or own
-    return Choices(
-        settings=settings,
-        fraction=fraction,
-        own_ratio=_ratio(own_ratio),
-        notes=(*notes, *_tight(fraction, own, card)),
-    )
+
+
+def _own_ratio(spec: ModelSpec, traits: Traits) -> float:
+    return SMALL_RATIO if traits.compressed or spec.model_type in INKLING else RATIO
 
 
 def _tight(fraction: float, own: float, card: Card) -> list[str]:

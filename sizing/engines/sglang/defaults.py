@@ -36,6 +36,11 @@ class Card:
     capability: int = 9
     nvidia: bool = True
 
+    @property
+    def blackwell(self) -> bool:
+        """Of a data centre (SM100, SM103)."""
+        return self.capability == 10
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reserved:

@@ -1,7 +1,5 @@
 """The lines of the start-up log that name pools, in the wording of the release. SGLang's GB are GiB."""
 
-from dataclasses import dataclass
-
 from sizing.engines.sglang.cache import Stage
 from sizing.engines.sglang.compressed import compressed_line
 from sizing.engines.sglang.defaults import MAX_PREFILL_TOKENS
@@ -9,6 +7,7 @@ from sizing.engines.sglang.layers import Sums
 from sizing.engines.sglang.rows import Row
 from sizing.engines.sglang.rules import Rules
 from sizing.engines.sglang.settings import Settings
+from sizing.engines.sglang.sizes import Sizes
 
 TORCH = {
     "bf16": "torch.bfloat16",
@@ -19,16 +18,6 @@ TORCH = {
     "fp4_e2m1": "torch.float4_e2m1fn_x2",
     "nvfp4": "torch.float4_e2m1fn_x2",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
-    """Tokens of the full and window pool, recurrent slots, and requests that may run at once."""
-
-    full: int
-    window: int
-    slots: int
-    running: int
 
 
 def lines_of(sums: Sums, stage: Stage, sizes: Sizes, settings: Settings, context: int) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from sizing.drafting import sharing_ends
 from sizing.engines import calibration
 from sizing.engines.drafts import rank_weights
 from sizing.engines.lora import lora_bytes
+from sizing.engines.sglang.choices import Choices
 from sizing.engines.sglang.drafts import Drafting
-from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.traits import Traits
 from sizing.scenario import Scenario
 from sizing.weights.ranks import rank_bytes
@@ -29,15 +29,17 @@ class Memory:
 
 
 def memory_of(
-    scenario: Scenario, total: int | None, fraction: float, settings: Settings, traits: Traits, *, linked: bool
+    scenario: Scenario, accelerator: Accelerator | None, choices: Choices, traits: Traits, *, linked: bool
 ) -> Memory:
     """The fraction is taken of the memory that is free before the weights are loaded, other processes' left out."""
+    figure = accelerator.memory_for_budget if accelerator else None
+    total = scenario.total_memory_bytes or (figure.bytes if figure else None)
     if total is None:
         return Memory(None, None)
     context = sum(fitted.bytes for fitted in _context(linked))
     free = max(0, total - context - scenario.other_memory_bytes)
-    reserve = MULTIMODAL_RESERVE if traits.multimodal and settings.rules.multimodal_reserve else 0
-    return Memory(total, max(0, int(free * fraction) - reserve))
+    reserve = MULTIMODAL_RESERVE if traits.multimodal and choices.settings.rules.multimodal_reserve else 0
+    return Memory(total, max(0, int(free * choices.fraction) - reserve))
 
 
 def is_linked(scenario: Scenario, accelerator: Accelerator | None) -> bool:
