@@ -18,7 +18,7 @@ MARGIN_TOP, MARGIN_BOTTOM = 44, 6
 BAR_WIDTH = 0.44
 BAR_AT = 0.18  # the bar stands below the middle of its row, which leaves the upper part to the name
 GAP = 0.0022
-LONGEST_LABEL = 64
+LONGEST_LABEL = 110
 CONFIG = {
     "displayModeBar": True,
     "displaylogo": False,

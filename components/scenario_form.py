@@ -15,6 +15,7 @@ from components.solve import OWN_CONFIG
 from model_catalog.config_text import LONGEST_TEXT
 from sizing.engines.words import ENGINE_FIELDS, OPTIONS
 from sizing.resolve import DEFAULT_CONTEXT
+from sizing.scenario import ANOTHER_CARD
 
 
 def draw(held: Held) -> Slots:
@@ -125,9 +126,16 @@ def _accelerator(form: Form) -> None:
         _own_accelerator(form)
         return
     held.accelerator_name = None
-    if own:
-        held.values["total_memory_bytes"] = None
+    if own or (chosen or None) != form.get("accelerator"):
+        _leave_card(form)
     form.put("accelerator", chosen or None)
+
+
+def _leave_card(form: Form) -> None:
+    """Sizes that were given for another card are left behind."""
+    for name, value in ANOTHER_CARD.items():
+        form.put(name, value)
+        forget_controls(of=name)
 
 
 def _own_accelerator(form: Form) -> None:

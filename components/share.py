@@ -26,8 +26,8 @@ def draw(
     """`line` and `rows` are those of a page that shows several scenarios; `pin` and `icon` are the Pin button's."""
     line = line or _scenario_line(held, outcome)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(literal(line), width="content")
-        st.space("stretch")
+        with st.container(width="stretch"):
+            st.caption(literal(line))
         # One group, so that a long line moves all of the buttons under it and not the last alone
         with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
             compare_pins.draw_button(held, answered=not outcome.fault, label=pin, icon=icon)

@@ -9,7 +9,7 @@ from components.engine_settings import GROUPS
 from components.setting_help import HELP
 from sizing.engines import ENGINES
 from sizing.engines.words import ENGINE_FIELDS, OPTIONS
-from tests.pages.test_plan import figures, headline, opened, query, ran, said
+from tests.pages.test_plan import figures, headline, opened, query, ran, said, terms
 
 GEMMA = {"model": "google/gemma-3-27b-it", "context_length": 32_768}
 
@@ -290,6 +290,14 @@ def test_a_size_in_host_memory_that_cannot_be_read_is_told_in_the_engine_s_word(
     assert '"lots" is not a size. Write it like 24 GiB' in said(app)
     assert app.button(key="fix_0").label == "Use the default for cpu_offload_gb"
     assert app.text_input(key="form_cpu_offload_bytes").value == "lots"
+
+
+def test_sizes_given_for_one_card_are_left_behind_by_the_next() -> None:
+    app = with_settings(engine="llama.cpp", tensor_parallel=2, memory_by_gpu=f"{24 * 2**30},{8 * 2**30}")
+    ran(app.selectbox(key="form_accelerator").set_value("rtx-5090"))
+    assert "memory_by_gpu" not in app.query_params
+    assert app.text_input(key="form_memory_by_gpu").value == ""
+    assert terms(app) == terms(opened(engine="llama.cpp", tensor_parallel=2, accelerator="rtx-5090"))
 
 
 def test_any_release_may_be_named() -> None:
