@@ -9,6 +9,7 @@ from components.segments import Bar, Segment
 
 HEIGHT = 118
 ROW = 46
+LABEL_ROOM = 26  # below the bars, for the label of the budget that all of them share
 BAR_WIDTH, NAMED_BAR_WIDTH = 0.8, 0.56
 GAP = 0.0022  # of the extent: a hairline between segments that works on both themes
 LABEL_FROM = 0.075  # of the extent: narrower segments are named in the legend only
@@ -25,11 +26,12 @@ def memory_bar(bars: Sequence[Bar], unit: Unit) -> dict[str, Any]:
     traces = [trace for row, bar in enumerate(bars) for trace in _row(bar, rows - 1 - row, extent, unit)]
     alone = rows == 1
     names = _labels(bars[0], unit) if alone else _names(bars, unit)
+    below = LABEL_ROOM if _alike(bars) else 0
     return {
         "data": traces,
         "layout": {
-            "height": HEIGHT + ROW * (rows - 1),
-            "margin": {"t": 40 if alone else 16, "b": 26, "l": 0, "r": 0},
+            "height": HEIGHT - LABEL_ROOM + below + ROW * (rows - 1),
+            "margin": {"t": 40 if alone else 16, "b": below, "l": 0, "r": 0},
             "barmode": "overlay",
             "barcornerradius": 3,
             "showlegend": False,
