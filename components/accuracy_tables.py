@@ -29,7 +29,7 @@ def draw_predicted(comparisons: Iterable[Comparison]) -> None:
             "How sure": each.predicted.grade if each.predicted else "",
             "Source": _link(each.receipt),
             "Why it misses": each.reason or "",
-            "Counted": "yes" if each.counts else "no: a setting was read off it",
+            "Counted": "yes" if each.counts else "no: it tells a setting or the model",
             "GPU": each.receipt.gpu or "",
             "Settings that it does not state": " ".join(
                 f"{name}: {how}" for name, how in each.receipt.inferred.items()

@@ -19,10 +19,9 @@ def headline(summary: Summary) -> str:
 def how(summary: Summary, receipts: int) -> str:
     left = summary.printed - summary.predicted - summary.fitted
     rest = f"; {counted(left, 'figure')} cannot be predicted from what the log states" if left else ""
+    told = counted(summary.fitted, "figure")
     read_off = (
-        f" Not counted: {counted(summary.fitted, 'figure')} that a setting was read off which the log does not state."
-        if summary.fitted
-        else ""
+        f" Not counted: {told} that tell a setting or the model, which the log does not." if summary.fitted else ""
     )
     return f"{counted(receipts, 'public log')}, each sized again from the settings that it states{rest}.{read_off}"
 

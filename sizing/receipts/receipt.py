@@ -16,7 +16,7 @@ class Receipt:
     `model` is the catalog id that stands for `name`, `shape` a name in shapes.json where the catalog has none;
     `resolved` says why it may stand for it, or why there is neither. `printed` holds the digits as they were printed.
     `inferred`: settings of the scenario that the log does not state, each with what shows them. `fitted`: printed
-    figures that such a setting was read off, so that they say nothing about the prediction.
+    figures that such a setting, or which model it is, was read off: they say nothing about the prediction.
     `unpredictable`: figures that what is stated does not determine, and `explained`: figures that are predicted
     wrongly, each with one sentence.
     """
