@@ -55,7 +55,7 @@ def scenario_report(held: Held, outcome: Outcome, frame: Frame) -> str:
         html.heading("Terms"),
         html.table(
             terms_table.headers(report),
-            terms_table.rows(outcome.spec, report, outcome.accelerator),
+            terms_table.rows(planned, report, outcome.accelerator),
             terms_table.number_columns(report),
         ),
         *_assumptions(report),

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from components.format import amount, counted, two_decimals
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
+from sizing.engines.plan import EnginePlan
 from sizing.report import Report
+from sizing.room import room
 from sizing.weights.precisions import resolve_precision
+
+NOTABLY_LESS = 0.01  # of what is left
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,9 @@ def headers(report: Report) -> list[str]:
     return ["Term", "Per GPU, GiB", "GB", *totals, "How sure", "From"]
 
 
-def rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> list[list[str]]:
+def rows(planned: EnginePlan, report: Report, accelerator: Accelerator | None) -> list[list[str]]:
     """Cells in the order of `headers`; terms that take nothing are left out."""
-    return [_cells(row, report) for row in _rows(spec, report, accelerator) if _shown(report, row)]
+    return [_cells(row, report) for row in _rows(planned, report, accelerator) if _shown(report, row)]
 
 
 def number_columns(report: Report) -> range:
@@ -48,10 +52,10 @@ def _shown(report: Report, row: Row) -> bool:
     return size is not None and (size != 0 or row.field in ("weights_bytes", "kv_bytes"))
 
 
-def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> Iterator[Row]:
+def _rows(planned: EnginePlan, report: Report, accelerator: Accelerator | None) -> Iterator[Row]:
     scenario, grades = report.scenario, report.grades
     load = f"{scenario.batch_size:,} × {scenario.context_length or 0:,} tokens"
-    yield Row("Weights", "weights_bytes", grades.weights, _of_weights(report, spec))
+    yield Row("Weights", "weights_bytes", grades.weights, _of_weights(report, planned.spec))
     yield Row("Draft", "draft_bytes", grades.weights, "the draft's tensors")
     yield Row("Encoder", "encoder_bytes", grades.weights, "the encoder's tensors")
     yield Row("Activation peak", "activation_bytes", grades.activation, "the engine's profile run")
@@ -64,7 +68,7 @@ def _rows(spec: ModelSpec, report: Report, accelerator: Accelerator | None) -> I
         f"{scenario.batch_size:,} requests, whatever their length",
     )
     yield Row("KV cache", "kv_bytes", grades.kv, load)
-    yield Row("Left in the budget", "free_bytes", "", _left(report))
+    yield Row("Left in the budget", "free_bytes", "", _left(planned, report))
     yield Row(
         "Outside the budget",
         "outside_budget_bytes",
@@ -86,8 +90,11 @@ def _of_weights(report: Report, spec: ModelSpec) -> str:
     return "; ".join(said)
 
 
-def _left(report: Report) -> str:
-    """Why the verdict may leave a little less unused."""
+def _left(planned: EnginePlan, report: Report) -> str:
+    """Why the verdict leaves less unused: blocks are whole, and pools may be split by a fixed share."""
+    left, free = room(planned), report.per_gpu.free_bytes
+    if left is not None and free is not None and 0 < left < free * (1 - NOTABLY_LESS):
+        return f"what the terms above leave; {amount(left, 'GiB')} of it can take more of these requests"
     blocks = report.capacity.num_blocks is not None
     return "what the terms above leave" + (", of which the pool takes whole blocks" if blocks else "")
 

@@ -81,7 +81,7 @@ def details(held: Held, outcome: Outcome, planned: EnginePlan, report: Report, s
     terms, formula, limits, log, start = st.tabs(names, key="details", on_change="rerun")
     if terms.open:
         with terms:
-            cells = terms_table.rows(planned.spec, report, outcome.accelerator)
+            cells = terms_table.rows(planned, report, outcome.accelerator)
             plain_table.draw(terms_table.headers(report), cells, terms_table.number_columns(report))
             for note in (wording.reserved_line(planned, held.units), *report.notes):
                 if note and note not in said:

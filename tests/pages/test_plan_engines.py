@@ -1,6 +1,7 @@
 """Plan with each engine: its settings, its remedies, its command, all through Streamlit's own test runner."""
 
 import json
+import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -166,6 +167,15 @@ def test_one_request_is_that_of_the_gpu_that_holds_most() -> None:
     )
     (one,) = [metric for metric in app.metric if metric.label == "One request"]
     assert (one.value, one.delta) == ("0.58 GiB", "74 KiB a token, at most")
+
+
+def test_terms_say_how_much_of_what_is_left_the_load_can_take() -> None:
+    """SGLang shares the memory out to states and tokens by a fixed ratio, so that one of the pools is full first."""
+    app = opened(engine="sglang", model="Qwen/Qwen3.6-35B-A3B", tensor_parallel=2)
+    left = terms(app)["Left in the budget"][-1]
+    amount = re.fullmatch(r"what the terms above leave; ([\d.]+ GiB) of it can take more of these requests", left)
+    assert amount and amount[1] in headline(app)
+    assert "can take more" not in terms(opened())["Left in the budget"][-1]
 
 
 def test_a_remark_is_not_said_again_under_terms() -> None:
