@@ -4,7 +4,7 @@ from pathlib import Path
 
 from model_catalog.config_text import LONGEST_TEXT, parse_config_text
 from model_catalog.fields import ConfigError
-from model_catalog.gguf.split import NUMBERED
+from model_catalog.gguf.names import NUMBERED
 from model_catalog.importers import read_config
 from model_catalog.spec import ModelSpec
 

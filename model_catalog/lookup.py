@@ -6,7 +6,6 @@ data/drafts.json holds checkpoints that only draft for others; they are found by
 """
 
 import json
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -67,6 +66,8 @@ def unknown_sentence(model_id: str) -> str:
 
 def close_ids(model_id: str, most: int = 3) -> list[str]:
     """Catalog ids that look like this one, by the whole id or by the name without the organisation."""
+    from difflib import get_close_matches  # only a wrong id needs it
+
     wanted = model_id.lower()[:LONGEST_ID]
     by_text, by_name = _ids_by_lower_case(), _ids_by_name()
     found = [by_text[text] for text in get_close_matches(wanted, by_text, n=most, cutoff=0.7)]
