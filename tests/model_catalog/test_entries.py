@@ -186,11 +186,15 @@ def outcome(config: Mapping[str, Any]) -> ModelSpec | str:
         return error.message
 
 
+# Parts that a copy lacks and its published parameter count confirms
+MENDED = {"google/gemma-3-12b-it": {"vision_config": find_entry("google/gemma-3-27b-it").config["vision_config"]}}
+
+
 @needs_configs
 @pytest.mark.parametrize("row", index_rows(), ids=lambda row: row["hf_id"])
 def test_the_kept_fields_give_the_spec_of_the_whole_file(row: dict[str, Any]) -> None:
     entry = find_entry(row["hf_id"])
-    whole, kept = outcome(full_config(row)), outcome(entry.config)
+    whole, kept = outcome(full_config(row) | MENDED.get(entry.id, {})), outcome(entry.config)
     if isinstance(whole, ModelSpec) and isinstance(kept, ModelSpec) and "quantized_layers" in json.dumps(entry.config):
         whole, kept = without_patterns(whole), without_patterns(kept)
     assert kept == whole

@@ -36,7 +36,6 @@ COUNT_CAUSES = {
     "google/gemma-4-26B-A4B": HEAD_TWICE,
     "google/gemma-4-E4B-it": COPY,
     "google/medgemma-27b-it": HEAD_TWICE,
-    "google/gemma-3-12b-it": COPY,
     "mistralai/Mistral-Small-4-119B-2603": COPY,
     "baidu/ERNIE-4.5-21B-A3B-PT": PREDICTION_DOUBTED,
     "Qwen/Qwen3-Embedding-8B": NO_HEAD,
