@@ -20,9 +20,7 @@ def how(summary: Summary, receipts: int) -> str:
     left = summary.printed - summary.predicted - summary.fitted
     rest = f"; {counted(left, 'figure')} cannot be predicted from what the log states" if left else ""
     told = counted(summary.fitted, "figure")
-    read_off = (
-        f" Not counted: {told} that tell a setting or the model, which the log does not." if summary.fitted else ""
-    )
+    read_off = f" Not counted: {told} from which a setting or the model was worked out." if summary.fitted else ""
     return f"{counted(receipts, 'public log')}, each sized again from the settings that it states{rest}.{read_off}"
 
 

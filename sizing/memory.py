@@ -27,8 +27,13 @@ def memory_of(scenario: Scenario, figure: MemoryFigure | None) -> Memory:
     share = int(total * (scenario.memory_fraction or 1))
     notes = []
     if scenario.total_memory_bytes is None and figure and figure.grade != "exact":
-        notes.append(f"The accelerator's memory is not a reading: {figure.source}")
+        notes.append(not_read(figure))
     return Memory(total, min(share, max(0, total - scenario.other_memory_bytes)), tuple(notes))
+
+
+def not_read(figure: MemoryFigure) -> str:
+    """Of a figure that nobody has read from the accelerator: the rule that it follows, without its sources."""
+    return f"The accelerator's memory is not a reading but follows a {figure.source.partition(';')[0]}."
 
 
 def shared_notes(scenario: Scenario, accelerator: Accelerator | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import pytest
 
 from hardware_catalog import all_accelerators, get_accelerator
 from hardware_catalog.shared_memory import new_metal_limit, shared_memory
+from sizing.memory import not_read
 
 GIB = 2**30
 
@@ -69,3 +70,11 @@ def test_cards_share_nothing_and_limits_rise() -> None:
             sizes = [accelerator.memory_for_budget.bytes, *(limit.bytes for limit in shared.raised)]
             assert sizes == sorted(set(sizes))
     assert shared_memory(None) is None
+
+
+def test_a_memory_that_nobody_has_read_is_told_with_its_rule_alone() -> None:
+    figures = [card.memory_for_budget for card in all_accelerators()]
+    notes = {not_read(figure) for figure in figures if figure and figure.grade != "exact"}
+    told = "The accelerator's memory is not a reading but follows a rule: driver total − 384 MiB − 2 MiB per GiB."
+    assert told in notes
+    assert all("http" not in note and note.count("rule: ") == 1 and note.endswith(".") for note in notes)

@@ -16,7 +16,7 @@ from sizing.engines.llama_cpp.rules import FIT, HOST_INPUTS
 from sizing.engines.llama_cpp.split import Share
 from sizing.engines.plan import EnginePlan, Printed, RankPlan, pools_of, room_in
 from sizing.grading import grades_of
-from sizing.memory import Memory
+from sizing.memory import Memory, not_read
 from sizing.report import Host, Log
 from sizing.scenario import Scenario
 
@@ -76,7 +76,7 @@ def _memory(total: int | None, scenario: Scenario, figure: MemoryFigure | None) 
         return Memory(None, None, ("No memory size is known, so nothing is said about what fits.",))
     notes = ["llama.cpp leaves a margin of 1 GiB on each GPU; the driver's own context is not counted."]
     if figure and figure.grade != "exact":
-        notes.append(f"The accelerator's memory is not a reading: {figure.source}")
+        notes.append(not_read(figure))
     return Memory(total, max(0, total - scenario.other_memory_bytes - MARGIN), tuple(notes))
 
 

@@ -22,7 +22,7 @@ from sizing.engines.vllm.runner import is_mixture
 from sizing.engines.vllm.weights.drafts import draft_bytes
 from sizing.engines.vllm.weights.loaded import loaded_spec
 from sizing.engines.vllm.weights.stages import stage_weights
-from sizing.memory import Memory
+from sizing.memory import Memory, not_read
 from sizing.report import Grade
 from sizing.scenario import Scenario
 
@@ -149,7 +149,7 @@ def memory_of(scenario: Scenario, accelerator: Accelerator | None) -> Memory:
     left = max(0, total - scenario.other_memory_bytes)
     notes = []
     if scenario.total_memory_bytes is None and figure and figure.grade != "exact":
-        notes.append(f"The accelerator's memory is not a reading: {figure.source}")
+        notes.append(not_read(figure))
     if left < requested:
         notes.append("Other processes leave less memory free than vLLM is asked to take, so it does not start.")
     return Memory(total, min(requested, left), tuple(notes))
