@@ -56,6 +56,8 @@ LAYERS = {
     "microsoft/Phi-3-mini-4k-instruct": 32,
     "tiiuae/falcon-40b-instruct": 60,
     "moonshotai/Kimi-K2-Instruct": 61,
+    "google/gemma-4-26B-A4B-it": 30,
+    "google/gemma-3n-E4B-it": 35,
     "zai-org/GLM-4.5-Air": 46,
     "HuggingFaceH4/zephyr-7b-beta": 32,
     "TinyLlama/TinyLlama-1.1B-Chat-v1.0": 22,
