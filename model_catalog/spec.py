@@ -235,6 +235,11 @@ class ModelSpec:
         for run in self.layers:
             yield from run.layer.mixers
 
+    @property
+    def is_mixture(self) -> bool:
+        """Whether any layer has routed experts."""
+        return any(run.layer.feed_forward is not None and run.layer.feed_forward.experts > 0 for run in self.layers)
+
     def has(self, *kinds: type[Mixer]) -> bool:
         """Whether any layer has a mixer of one of these kinds."""
         return any(isinstance(mixer, kinds) for mixer in self.mixers())

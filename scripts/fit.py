@@ -16,9 +16,10 @@ from statistics import median
 from typing import Any
 
 from scripts.fit_cases import Case, case_of, complete
-from sizing.engines.calibration import GIB, VLLM, VllmConstants
+from sizing.engines.calibration import VLLM, VllmConstants
 from sizing.receipts.receipt import read_receipts
 from sizing.receipts.shapes import read_shapes
+from sizing.units import GIB
 
 RECEIPTS = Path("tests/receipts")
 

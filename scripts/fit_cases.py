@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
 from sizing.answer import find_accelerator, find_spec
-from sizing.engines.calibration import GIB, VLLM, VllmConstants
+from sizing.engines.calibration import VLLM, VllmConstants
 from sizing.engines.vllm import budget
 from sizing.engines.vllm.defaults import capability_of, is_linked, is_unified
 from sizing.engines.vllm.profiling.graphs import captures, graphs_captured, layers_of, reduces_by_nccl
@@ -16,6 +16,7 @@ from sizing.media.limits import tower_kinds
 from sizing.placement import PlacementError
 from sizing.receipts.receipt import Receipt
 from sizing.scenario import ScenarioError, make_scenario
+from sizing.units import GIB
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,24 +16,32 @@ class Memory:
     notes: tuple[str, ...] = ()
 
 
+UNKNOWN = Memory(None, None, ("No memory size is known, so nothing is said about what fits.",))
+
+
+def size_of(scenario: Scenario, figure: MemoryFigure | None) -> int | None:
+    """Bytes of one GPU: the scenario's own figure if it has one, else the accelerator's."""
+    return scenario.total_memory_bytes or (figure.bytes if figure else None)
+
+
+def reading_notes(scenario: Scenario, figure: MemoryFigure | None) -> tuple[str, ...]:
+    """Of an accelerator's memory that nobody has read: the rule that it follows, without its sources."""
+    stated = scenario.total_memory_bytes or scenario.memory_by_gpu
+    if stated or figure is None or figure.grade == "exact":
+        return ()
+    return (f"The accelerator's memory is not a reading but follows a {figure.source.partition(';')[0]}.",)
+
+
 def memory_of(scenario: Scenario, figure: MemoryFigure | None) -> Memory:
-    """The scenario's own figure if it has one, else `figure`. The budget is memory_fraction of it, rounded down.
+    """The budget is memory_fraction of the size, rounded down.
 
     Other processes' memory comes out of the budget only as far as it does not fit beside it.
     """
-    total = scenario.total_memory_bytes or (figure.bytes if figure else None)
+    total = size_of(scenario, figure)
     if total is None:
-        return Memory(None, None, ("No memory size is known, so nothing is said about what fits.",))
+        return UNKNOWN
     share = int(total * (scenario.memory_fraction or 1))
-    notes = []
-    if scenario.total_memory_bytes is None and figure and figure.grade != "exact":
-        notes.append(not_read(figure))
-    return Memory(total, min(share, max(0, total - scenario.other_memory_bytes)), tuple(notes))
-
-
-def not_read(figure: MemoryFigure) -> str:
-    """Of a figure that nobody has read from the accelerator: the rule that it follows, without its sources."""
-    return f"The accelerator's memory is not a reading but follows a {figure.source.partition(';')[0]}."
+    return Memory(total, min(share, max(0, total - scenario.other_memory_bytes)), reading_notes(scenario, figure))
 
 
 def shared_notes(scenario: Scenario, accelerator: Accelerator | None) -> tuple[str, ...]:

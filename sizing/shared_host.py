@@ -1,9 +1,9 @@
 """What stays in host memory, on machines whose CPU and GPU share theirs: it has to fit beside what is on the GPU."""
 
-from hardware_catalog.memory_rules import GIB
 from hardware_catalog.schema import Accelerator
 from sizing.engines.plan import EnginePlan
 from sizing.room import fullest_load, tightest_rank
+from sizing.units import GIB
 
 
 def host_overflow(planned: EnginePlan, accelerator: Accelerator | None) -> str | None:

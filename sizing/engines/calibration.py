@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sizing.units import GIB
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
@@ -55,8 +57,6 @@ class Checked:
     others_median: float
     others_ninetieth: float
 
-
-GIB = 1 << 30
 
 # Printed by scripts/fit.py, from the logs that state their release
 VLLM_CHECKED = Checked(

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hardware_catalog import all_accelerators
-from hardware_catalog.memory_rules import GIB
 from hardware_catalog.schema import Accelerator
 from hardware_catalog.shared_memory import shared_memory
 from sizing.levers.step import Lever, Step
 from sizing.scenario import ANOTHER_CARD, ANOTHER_COUNT, Scenario
+from sizing.units import GIB
 
 GPUS_OF_A_NODE = 8
 MORE_GPUS = (2, 4, 8, 16)

@@ -12,6 +12,7 @@ from sizing.engines.words import OPTIONS, word_of
 from sizing.levers.step import Lever, Step
 from sizing.media.limits import TEXT_ONLY, tower_kinds
 from sizing.scenario import Scenario
+from sizing.units import GIB
 from sizing.weights.linears import has_expert, has_experts
 from sizing.weights.stored import stored_bytes
 
@@ -20,7 +21,6 @@ FEWEST_REQUESTS = 32
 NOT_OFFLOADED = frozenset(
     {TensorClass.EMBEDDING, TensorClass.LM_HEAD, TensorClass.PREDICTION, TensorClass.VISION, TensorClass.AUDIO}
 )
-GIB = 1 << 30
 LARGEST_FRACTION = 98  # hundredths; the driver's own context needs the rest
 USUAL_FRACTION = 95
 UNMEASURED = 5 * GIB  # what SGLang should have left beside its share (docs/advanced_features/hyperparameter_tuning.md)
@@ -151,15 +151,13 @@ def _replicas(asked: Scenario, spec: ModelSpec) -> list[Step]:
         return []
     if asked.engine in ("sglang", "tensorrt-llm"):
         return [Step(f"TP {ranks} → DP attention {ranks}", {"dp_attention": True, "data_parallel": ranks})]
-    experts = any(run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers)
-    name = f"TP {ranks} → DP {ranks}{', expert parallel' if experts else ''}"
-    return [Step(name, {"tensor_parallel": 1, "data_parallel": ranks, "expert_parallel": experts})]
+    name = f"TP {ranks} → DP {ranks}{', expert parallel' if spec.is_mixture else ''}"
+    return [Step(name, {"tensor_parallel": 1, "data_parallel": ranks, "expert_parallel": spec.is_mixture})]
 
 
 def _shared_tokens(asked: Scenario, spec: ModelSpec) -> list[Step]:
     """Decode context parallelism, where every rank holds the same latent."""
-    latent = spec.has(LatentAttention)
-    if not latent or asked.engine != "vllm":
+    if not spec.has(LatentAttention) or asked.engine != "vllm":
         return []
     sizes = [size for size in (2, 4, 8, 16) if asked.decode_context_parallel < size <= asked.tensor_parallel]
     return [Step(f"Decode context parallel {size}", {"decode_context_parallel": size}) for size in sizes]

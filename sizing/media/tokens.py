@@ -7,6 +7,7 @@ from model_catalog.spec import ModelSpec
 from model_catalog.tensors import TensorClass
 from sizing.media.families import Family, family_of
 from sizing.media.item import Item
+from sizing.media.limits import tower_kinds
 from sizing.scenario import Media, Scenario, ScenarioError
 
 ENCODES = {"image": TensorClass.VISION, "video": TensorClass.VISION, "audio": TensorClass.AUDIO}
@@ -70,8 +71,7 @@ def _tokens(rule: Callable[..., Item] | None, number: float, *size: float) -> in
 
 
 def _check_taken(kind: str, family: Family, spec: ModelSpec) -> None:
-    encodes = any(t.kind is ENCODES[kind] for tower in spec.towers for t in tower.tensors)
-    if not encodes and getattr(family, kind) is None:
+    if ENCODES[kind] not in tower_kinds(spec) and getattr(family, kind) is None:
         raise ScenarioError("media", f"This model takes no {NAMES[kind][1]}.")
 
 

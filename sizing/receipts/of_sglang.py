@@ -15,8 +15,8 @@ from sizing.receipts.logs import sglang_figures
 from sizing.receipts.receipt import Receipt
 from sizing.scenario import make_scenario
 from sizing.size import plan
+from sizing.units import GIB
 
-GIB = 2**30
 Outcome = Predicted | str
 
 

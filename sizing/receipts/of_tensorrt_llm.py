@@ -6,8 +6,8 @@ from sizing.receipts.comparing import Predicted, half_digit
 from sizing.receipts.receipt import Receipt
 from sizing.scenario import make_scenario
 from sizing.size import plan
+from sizing.units import GIB
 
-GIB = 2**30
 NO_BUDGET = "Neither the free memory nor the size of the pool is printed beside it."
 Outcome = Predicted | str
 

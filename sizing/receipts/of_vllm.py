@@ -8,8 +8,8 @@ from sizing.receipts.receipt import Receipt
 from sizing.report import GRADES, Grade, Grades
 from sizing.scenario import make_scenario
 from sizing.size import plan
+from sizing.units import GIB
 
-GIB = 2**30
 OF_THE_POOL = ("kv_tokens", "num_blocks", "max_concurrency")
 Outcome = Predicted | str
 

@@ -4,7 +4,8 @@ import pytest
 
 from hardware_catalog import all_accelerators, get_accelerator
 from hardware_catalog.shared_memory import new_metal_limit, shared_memory
-from sizing.memory import not_read
+from sizing.memory import reading_notes
+from sizing.scenario import make_scenario
 
 GIB = 2**30
 
@@ -74,7 +75,8 @@ def test_cards_share_nothing_and_limits_rise() -> None:
 
 def test_a_memory_that_nobody_has_read_is_told_with_its_rule_alone() -> None:
     figures = [card.memory_for_budget for card in all_accelerators()]
-    notes = {not_read(figure) for figure in figures if figure and figure.grade != "exact"}
+    scenario = make_scenario({"model": "test"})
+    notes = {note for figure in figures for note in reading_notes(scenario, figure)}
     told = "The accelerator's memory is not a reading but follows a rule: driver total − 384 MiB − 2 MiB per GiB."
     assert told in notes
     assert all("http" not in note and note.count("rule: ") == 1 and note.endswith(".") for note in notes)

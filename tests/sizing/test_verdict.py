@@ -8,12 +8,13 @@ import pytest
 from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
 from sizing.cuts import cells_at
-from sizing.engines.calibration import GIB, LLAMA_CPP_COMPUTE_ERROR, SGLANG_CONTEXT, SGLANG_LOADING, VLLM
+from sizing.engines.calibration import LLAMA_CPP_COMPUTE_ERROR, SGLANG_CONTEXT, SGLANG_LOADING, VLLM
 from sizing.engines.plan import EnginePlan
 from sizing.map import counts
 from sizing.room import is_tight
 from sizing.scenario import make_scenario
 from sizing.size import plan, report_of
+from sizing.units import GIB
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 

@@ -16,7 +16,7 @@ from sizing.engines.llama_cpp.rules import FIT, HOST_INPUTS
 from sizing.engines.llama_cpp.split import Share
 from sizing.engines.plan import EnginePlan, Printed, RankPlan, pools_of, room_in
 from sizing.grading import grades_of
-from sizing.memory import Memory, not_read
+from sizing.memory import UNKNOWN, Memory, reading_notes, size_of
 from sizing.report import Host, Log
 from sizing.scenario import Scenario
 
@@ -65,19 +65,16 @@ def _fallback(
 def _memories(scenario: Scenario, accelerator: Accelerator | None) -> tuple[Memory, ...]:
     """Of each GPU: everything but what other processes hold and the margin."""
     figure = accelerator.memory_for_budget if accelerator else None
-    total = scenario.total_memory_bytes or (figure.bytes if figure else None)
-    sizes = scenario.memory_by_gpu or (total,) * scenario.pipeline_parallel
-    stated = bool(scenario.memory_by_gpu or scenario.total_memory_bytes)
-    return tuple(_memory(size, scenario, None if stated else figure) for size in sizes)
+    sizes = scenario.memory_by_gpu or (size_of(scenario, figure),) * scenario.pipeline_parallel
+    return tuple(_memory(size, scenario, figure) for size in sizes)
 
 
 def _memory(total: int | None, scenario: Scenario, figure: MemoryFigure | None) -> Memory:
     if total is None:
-        return Memory(None, None, ("No memory size is known, so nothing is said about what fits.",))
-    notes = ["llama.cpp leaves a margin of 1 GiB on each GPU; the driver's own context is not counted."]
-    if figure and figure.grade != "exact":
-        notes.append(not_read(figure))
-    return Memory(total, max(0, total - scenario.other_memory_bytes - MARGIN), tuple(notes))
+        return UNKNOWN
+    margin = "llama.cpp leaves a margin of 1 GiB on each GPU; the driver's own context is not counted."
+    notes = (margin, *reading_notes(scenario, figure))
+    return Memory(total, max(0, total - scenario.other_memory_bytes - MARGIN), notes)
 
 
 def _ranks(resolved: Resolved, memories: tuple[Memory, ...]) -> tuple[RankPlan, ...]:

@@ -13,8 +13,8 @@ from sizing.engines.llama_cpp.cells import Server
 from sizing.engines.llama_cpp.layers import Rows
 from sizing.engines.llama_cpp.rules import ROLLBACK, Rules
 from sizing.engines.llama_cpp.weights import Held
+from sizing.units import MIB
 
-MIB = 2**20
 NAMES = {"fp16": "f16", "fp32": "f32"}
 NEW_LOADER = date(2025, 1, 12)
 NEW_CONTEXT = date(2025, 3, 13)

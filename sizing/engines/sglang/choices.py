@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from sizing.engines.sglang.defaults import GIB_IN_MIB, MIB, Card, Reserved, chunk_default, fraction_default
+from sizing.engines.sglang.defaults import GIB_IN_MIB, Card, Reserved, chunk_default, fraction_default
 from sizing.engines.sglang.drafts import drafting_of
 from sizing.engines.sglang.pages import blackwell_page
 from sizing.engines.sglang.prefill_graphs import reserve_mib
@@ -14,6 +14,7 @@ from sizing.engines.sglang.rules import EXTRA_BUFFER, INKLING, Rules
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.traits import Traits
 from sizing.scenario import Scenario
+from sizing.units import MIB
 
 RATIO = 0.8  # swa_full_tokens_ratio
 SMALL_RATIO = 0.1

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sizing.engines.sglang.rules import Rules
 
-MIB = 1 << 20
 GIB_IN_MIB = 1024
 H100_MIB = 81_559  # where no accelerator is given
 MAX_PREFILL_TOKENS = 16_384

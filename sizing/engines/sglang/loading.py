@@ -12,6 +12,7 @@ from sizing.engines.lora import lora_bytes
 from sizing.engines.sglang.choices import Choices
 from sizing.engines.sglang.drafts import Drafting
 from sizing.engines.sglang.traits import Traits
+from sizing.memory import size_of
 from sizing.scenario import Scenario
 from sizing.weights.ranks import rank_bytes
 
@@ -33,7 +34,7 @@ def memory_of(
 ) -> Memory:
     """The fraction is taken of the memory that is free before the weights are loaded, other processes' left out."""
     figure = accelerator.memory_for_budget if accelerator else None
-    total = scenario.total_memory_bytes or (figure.bytes if figure else None)
+    total = size_of(scenario, figure)
     if total is None:
         return Memory(None, None)
     context = sum(fitted.bytes for fitted in _context(linked))
@@ -77,8 +78,7 @@ def weights_of(scenario: Scenario, spec: ModelSpec, drafting: Drafting) -> list[
 
 def adapted(spec: ModelSpec) -> frozenset[TensorClass]:
     """What the start command names as lora_target_modules: experts would need a slot each, so they are left out."""
-    experts = any(run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers)
-    return frozenset({TensorClass.ATTENTION} if experts else {TensorClass.ATTENTION, TensorClass.FEED_FORWARD})
+    return frozenset({TensorClass.ATTENTION} if spec.is_mixture else {TensorClass.ATTENTION, TensorClass.FEED_FORWARD})
 
 
 def _on_gpu(scenario: Scenario, stage: dict[TensorClass, int]) -> int:

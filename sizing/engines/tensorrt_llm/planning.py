@@ -17,6 +17,7 @@ from sizing.engines.tensorrt_llm.printed import Started, counts_of, lines_of, pr
 from sizing.engines.tensorrt_llm.resolving import Resolved, resolved_of
 from sizing.engines.tensorrt_llm.stages import Stage
 from sizing.grading import grades_of
+from sizing.memory import UNKNOWN, size_of
 from sizing.report import Grades, Log
 from sizing.scenario import Scenario
 from sizing.weights.ranks import rank_bytes
@@ -48,7 +49,7 @@ def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -
     resolved = resolved_of(scenario, spec)
     settled = resolved.scenario
     figure = accelerator.memory_for_budget if accelerator else None
-    total = settled.total_memory_bytes or (figure.bytes if figure else None)
+    total = size_of(settled, figure)
     held = _held(settled, with_padded_experts(settled, spec, resolved.rules, accelerator), resolved.drafting)
     ranks = tuple(_rank(resolved, one, stage, total) for one, stage in zip(held, resolved.stages, strict=True))
     fullest = max(held, key=lambda one: one.total)
@@ -172,7 +173,7 @@ def _memory_notes(planned: EnginePlan) -> list[str]:
     """_validate_and_adjust_attention_windows: the longest sequence is cut to what the cache holds."""
     scenario = planned.scenario
     if planned.ranks[0].usable is None:
-        return ["No memory size is known, so nothing is said about what fits."]
+        return [*UNKNOWN.notes]
     notes = []
     longest = scenario.max_model_len or 1
     if not planned.fits(longest, 1):

@@ -11,9 +11,7 @@ from sizing.engines.plan import Printed
 from sizing.engines.tensorrt_llm.layers import FULL, Lane
 from sizing.engines.tensorrt_llm.pools import StageCache
 from sizing.engines.tensorrt_llm.rules import Rules
-
-GIB = 2**30
-
+from sizing.units import GIB
 
 Counts = dict[Lane, int]
 

@@ -18,11 +18,10 @@ from sizing.engines.vllm.profiling.encoder import encoder_run
 from sizing.engines.vllm.profiling.graphs import captures, estimate_bytes
 from sizing.engines.vllm.profiling.run import activation_bytes
 from sizing.engines.vllm.rules import Rules
-from sizing.engines.vllm.runner import is_mixture
 from sizing.engines.vllm.weights.drafts import draft_bytes
 from sizing.engines.vllm.weights.loaded import loaded_spec
 from sizing.engines.vllm.weights.stages import stage_weights
-from sizing.memory import Memory, not_read
+from sizing.memory import UNKNOWN, Memory, reading_notes, size_of
 from sizing.report import Grade
 from sizing.scenario import Scenario
 
@@ -121,7 +120,7 @@ def runtime_bytes(
 
 def talks(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> bool:
     """Whether a rank exchanges activations over links, in its group or with the experts of all replicas."""
-    shared = scenario.data_parallel > 1 and is_mixture(spec)
+    shared = scenario.data_parallel > 1 and spec.is_mixture
     return (scenario.tensor_parallel > 1 or shared) and is_linked(accelerator)
 
 
@@ -142,14 +141,12 @@ def memory_of(scenario: Scenario, accelerator: Accelerator | None) -> Memory:
     vLLM does not start where other processes leave less than that; then only what they leave can be had.
     """
     figure = accelerator.memory_for_budget if accelerator else None
-    total = scenario.total_memory_bytes or (figure.bytes if figure else None)
+    total = size_of(scenario, figure)
     if total is None:
-        return Memory(None, None, ("No memory size is known, so nothing is said about what fits.",))
+        return UNKNOWN
     requested = ceil(total * (scenario.memory_fraction or 1))
     left = max(0, total - scenario.other_memory_bytes)
-    notes = []
-    if scenario.total_memory_bytes is None and figure and figure.grade != "exact":
-        notes.append(not_read(figure))
+    notes = [*reading_notes(scenario, figure)]
     if left < requested:
         notes.append("Other processes leave less memory free than vLLM is asked to take, so it does not start.")
     return Memory(total, min(requested, left), tuple(notes))

@@ -4,8 +4,8 @@ from hardware_catalog.schema import Accelerator
 from model_catalog.spec import Attention, ModelSpec, Recurrent
 from sizing.engines.vllm.rules import Rules
 from sizing.scenario import Scenario
+from sizing.units import GIB
 
-GIB = 2**30
 DEFAULT_CAPABILITY = (9, 0)  # an H100's
 LARGE, LARGEST = 70 * GIB, 160 * GIB
 LONG = 32_768

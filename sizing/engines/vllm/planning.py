@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import ModelSpec
-from sizing.engines.calibration import GIB, VLLM
+from sizing.engines.calibration import VLLM
 from sizing.engines.plan import EnginePlan, Printed, RankPlan
 from sizing.engines.vllm import budget
 from sizing.engines.vllm.cache.pool import PoolCache
@@ -17,6 +17,7 @@ from sizing.grading import grades_of
 from sizing.memory import Memory
 from sizing.report import Grades, Log
 from sizing.scenario import Scenario
+from sizing.units import GIB
 
 NULL_BLOCKS = 1
 ALL_ASSUMED = Grades(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sizing.engines.plan import Printed
 from sizing.engines.vllm.cache.groups import Group
 from sizing.engines.vllm.rules import Rules
+from sizing.units import GIB
 
-GIB = 2**30
 SWAP_BYTES = 4 * GIB  # swap_space of the old engine, per GPU
 
 

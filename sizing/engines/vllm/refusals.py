@@ -49,9 +49,7 @@ def check(scenario: Scenario, spec: ModelSpec, rules: Rules, version: Version) -
         raise ScenarioError("dp_attention", "dp_attention is a setting of SGLang; vLLM has none like it.")
     _check_model(spec, version)
     check_placement(spec, scenario.placement)
-    if scenario.expert_parallel and not any(
-        run.layer.feed_forward and run.layer.feed_forward.experts for run in spec.layers
-    ):
+    if scenario.expert_parallel and not spec.is_mixture:
         raise ScenarioError("expert_parallel", "vLLM refuses expert parallelism for a model without experts.")
     if too_long(scenario, spec):
         raise ScenarioError(

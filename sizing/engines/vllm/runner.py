@@ -21,7 +21,7 @@ def uses_second_runner(scenario: Scenario, spec: ModelSpec, rules: ProfileRules)
             return True
         case "dense":
             recurrent = spec.has(Recurrent)
-            return not recurrent and (spec.model_type in MIXTURES or not is_mixture(spec))
+            return not recurrent and (spec.model_type in MIXTURES or not spec.is_mixture)
         case "listed":
             return spec.model_type in LISTED
         case "three" | "qwen3":
@@ -29,11 +29,6 @@ def uses_second_runner(scenario: Scenario, spec: ModelSpec, rules: ProfileRules)
             return spec.model_type in known and not _is_quantized(scenario, spec)
         case _:
             return False
-
-
-def is_mixture(spec: ModelSpec) -> bool:
-    """Whether it has routed experts."""
-    return any(run.layer.feed_forward is not None and run.layer.feed_forward.experts > 0 for run in spec.layers)
 
 
 def _is_quantized(scenario: Scenario, spec: ModelSpec) -> bool:

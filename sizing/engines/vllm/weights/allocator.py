@@ -10,11 +10,11 @@ from dataclasses import replace
 from itertools import accumulate
 
 from model_catalog.tensors import Shard
+from sizing.units import MIB
 from sizing.weights.inventory import Inventory, Part, Stored
 from sizing.weights.packing import Packing
 from sizing.weights.ranks import Ranks, tensor_bytes
 
-MIB = 2**20
 LARGE, SEGMENT, KEPT = 10 * MIB, 2 * MIB, MIB
 UNSPLIT = 20 * MIB
 SMALLEST = 512

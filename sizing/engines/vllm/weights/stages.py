@@ -10,6 +10,7 @@ from sizing.engines.vllm.weights.allocator import rounding_bytes
 from sizing.engines.vllm.weights.buffers import buffer_bytes
 from sizing.engines.vllm.weights.held import GEMMA4, NO_PADDING, SPARSE_LATENT, held_spec
 from sizing.engines.vllm.weights.mxfp4 import Mxfp4Experts, mxfp4_experts
+from sizing.media.limits import TOWERS
 from sizing.placement import stage_sizes
 from sizing.placement import stages as stages_of
 from sizing.scenario import Scenario
@@ -25,7 +26,6 @@ WHOLE_SHARED = frozenset(
     {"deepseek", "deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_v4", "glm_moe_dsa", "kimi_k2", "kimi_k25"}
     | {"qwen3_next", "qwen3_5_moe"}
 )
-TOWERS = frozenset({TensorClass.VISION, TensorClass.AUDIO})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _stage_weights(scenario: Scenario, held: ModelSpec, loading: Loading) -> lis
 def _whole(scenario: Scenario, spec: ModelSpec) -> frozenset[TensorClass]:
     whole: frozenset[TensorClass] = frozenset()
     if spec.model_type in GEMMA4:
-        whole |= TOWERS
+        whole |= frozenset(TOWERS)
     if spec.model_type == "persimmon":  # the transformers backend finds no plan to divide its layers
         whole |= {TensorClass.ATTENTION, TensorClass.FEED_FORWARD, TensorClass.SMALL}
     if spec.model_type in WHOLE_SHARED and scenario.expert_parallel and scenario.data_parallel > 1:

@@ -9,7 +9,7 @@ from hardware_catalog import get_accelerator
 from model_catalog.spec import ModelSpec
 from sizing.answer import find_spec
 from sizing.engines import calibration
-from sizing.engines.calibration import GIB, Fitted
+from sizing.engines.calibration import Fitted
 from sizing.engines.plan import EnginePlan
 from sizing.engines.sglang import ENGINE
 from sizing.engines.sglang.choices import card_of, choose
@@ -20,6 +20,7 @@ from sizing.engines.sglang.traits import traits_of
 from sizing.receipts.receipt import Receipt, read_receipts
 from sizing.receipts.shapes import read_shapes
 from sizing.scenario import make_scenario
+from sizing.units import GIB
 
 FOLDER = Path(__file__).parents[3] / "receipts"
 RECEIPTS = {receipt.id: receipt for receipt in read_receipts(FOLDER) if receipt.engine == "sglang"}

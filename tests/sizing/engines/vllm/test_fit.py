@@ -14,9 +14,10 @@ from scripts.fit import (
     without_largest,
 )
 from scripts.fit_cases import Case, case_of, complete
-from sizing.engines.calibration import GIB, VLLM, VLLM_CHECKED
+from sizing.engines.calibration import VLLM, VLLM_CHECKED
 from sizing.receipts.receipt import read_receipts
 from sizing.receipts.shapes import read_shapes
+from sizing.units import GIB
 
 FOLDER = Path(__file__).parents[3] / "receipts"
 TABLE = ("v051", "v052", "v053", "v054")  # llm-d-planner, docs/empirical-vllm-memory-results.md

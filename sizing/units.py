@@ -1,0 +1,4 @@
+"""Binary units in bytes."""
+
+MIB = 1 << 20
+GIB = 1 << 30
