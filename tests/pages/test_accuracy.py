@@ -42,7 +42,10 @@ def test_the_headline_counts_every_prediction() -> None:
     table = app.dataframe[0].value
     assert len(table) == summary.predicted + summary.fitted
     assert sum(table["Counted"] == "yes") == summary.predicted
-    assert any(f"{summary.fitted} figures that tell a setting or the model" in caption.value for caption in app.caption)
+    assert any(
+        f"{summary.fitted} figures from which a setting or the model was worked out" in caption.value
+        for caption in app.caption
+    )
     assert [metric.label for metric in app.metric] == ["Median error", "90th percentile", "Worst", "Models"]
 
 
