@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from components.choices import name_of
 from components.format import amount, counted, listed, short_tokens
 from components.url_state import DEFAULTS
+from sizing.engines import ENGINES
 from sizing.engines.words import ENGINE_FIELDS, word_of
 from sizing.media.limits import TEXT_ONLY
 from sizing.scenario import Lora, Media, MediaLimits, Scenario, Speculative
@@ -13,8 +15,10 @@ from sizing.scenario import Lora, Media, MediaLimits, Scenario, Speculative
 OF_LOAD = ("average_context_length", "shared_prefix_tokens", "other_memory_bytes", "total_memory_bytes")
 
 
-def _draft(draft: Speculative) -> str:
-    return f"draft {draft.method} × {draft.tokens}"
+def _draft(draft: Speculative, engine: str) -> str:
+    """Named by its method, a whole model by its name."""
+    whole = ENGINES[engine].draft_methods.get(draft.method) == "model"
+    return f"draft {name_of(draft.model) if whole and draft.model else draft.method} × {draft.tokens}"
 
 
 def _lora(lora: Lora) -> str:
@@ -40,7 +44,6 @@ def _limits(limits: MediaLimits) -> str:
 
 WORDS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
-        "speculative": _draft,
         "lora": _lora,
         "media": _media,
         "media_limits": _limits,
@@ -71,6 +74,8 @@ def setting_words(asked: Scenario | None) -> dict[str, str]:
 
 def _said(asked: Scenario, name: str) -> str:
     value = getattr(asked, name)
+    if isinstance(value, Speculative):
+        return _draft(value, asked.engine)
     if name in WORDS:
         return WORDS[name](value)
     word = word_of(asked.engine, name)

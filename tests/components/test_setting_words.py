@@ -24,6 +24,7 @@ def words(**values: Any) -> list[str]:
         ({"memory_fraction": 0.95, "max_num_seqs": 2048}, ["max_num_seqs 2,048", "gpu_memory_utilization 0.95"]),
         ({"enforce_eager": True, "prefix_caching": False}, ["enforce_eager on", "enable_prefix_caching off"]),
         ({"speculative": {"method": "eagle3", "tokens": 3, "model": "c/d"}}, ["draft eagle3 × 3"]),
+        ({"speculative": {"method": "draft_model", "tokens": 5, "model": "c/d"}}, ["draft d × 5"]),
         ({"lora": {"max_loras": 4, "rank": 64}}, ["4 × LoRA of rank 64"]),
         ({"media": {"images": 4, "width": 1024, "height": 768}}, ["4 images of 1,024 × 768"]),
         (

@@ -42,7 +42,7 @@ def loading_notes(scenario: Scenario, spec: ModelSpec, rules: Rules) -> tuple[st
         return ()
     if not _skips(spec, rules):
         return ("This vLLM release loads the encoders of this model whatever media_limits says.",)
-    return (f"No inputs for it are allowed, so vLLM does not load the {' and the '.join(unused)} encoder.",)
+    return (f"vLLM does not load the {' and the '.join(unused)} encoder, since requests may carry nothing for it.",)
 
 
 @lru_cache(maxsize=256)
