@@ -142,6 +142,8 @@ loads = st.fixed_dictionaries(
         "tensor_parallel": st.sampled_from([1, 3]),
         "gpu_layers": st.sampled_from([None, 0, 7]),
         "ubatch_size": st.sampled_from([None, 64, 4096]),
+        "kv_offload": st.sampled_from([None, False]),
+        "media_limits": st.sampled_from([None, {"image": 0, "video": 0, "audio": 0}]),
         "total_memory_bytes": st.integers(2 * GIB, 2**40),
     }
 )

@@ -16,6 +16,7 @@ from tests.sizing.engines.dimensions import check_capacity
 from tests.sizing.engines.sglang.models import MODELS, plan_of
 
 GIB = 2**30
+LATER = ("lora", "mamba_full_memory_ratio", "max_mamba_cache_size")
 names = st.sampled_from(sorted(MODELS))
 pools = st.integers(min_value=GIB // 4, max_value=120 * GIB)
 options = st.fixed_dictionaries(
@@ -32,19 +33,23 @@ options = st.fixed_dictionaries(
         "swa_full_tokens_ratio": st.sampled_from([0.1, 0.35, 1.0]),
         "shared_prefix_tokens": st.integers(0, 3000),
         "context_length": st.just(4000),
+        "cpu_offload_bytes": st.sampled_from([0, 1, 2**33]),
+        "mamba_full_memory_ratio": st.sampled_from([0.1, 5.0]),
+        "max_mamba_cache_size": st.sampled_from([1, 400]),
+        "lora": st.just({"max_loras": 2, "rank": 16}),
         "speculative": st.builds(lambda tokens: {"method": "eagle", "tokens": tokens}, st.integers(1, 6)),
     },
 )
 
 
 def planned(name: str, pool: int, chosen: dict[str, Any]) -> EnginePlan | None:
-    """None where SGLang refuses the ratio, or the release has no pipelines."""
+    """None where SGLang refuses the ratio, or the release does not have the setting."""
     if "shared_prefix_tokens" in chosen:
         chosen = {**chosen, "context_length": 4000}
     try:
         return plan_of(MODELS[name], available_kv_bytes=pool, **chosen)
     except ScenarioError as error:
-        if error.field not in ("swa_full_tokens_ratio", "pipeline_parallel"):
+        if error.field not in ("swa_full_tokens_ratio", "pipeline_parallel", *LATER):
             raise
         return None
 

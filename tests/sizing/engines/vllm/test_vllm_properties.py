@@ -36,7 +36,14 @@ cases = st.fixed_dictionaries(
         "prefix_caching": st.sampled_from((None, True, False)),
         "max_num_batched_tokens": st.sampled_from((64, 2048, 8192)),
         "shared_prefix_tokens": st.sampled_from((0, 1, 700, 5000)),
-    }
+    },
+    optional={
+        "speculative": st.just({"method": "ngram", "tokens": 3}),
+        "lora": st.just({"max_loras": 2, "rank": 16}),
+        "cpu_offload_bytes": st.sampled_from((0, 1, 2**33)),
+        "media_limits": st.just({"image": 0, "video": 0, "audio": 0}),
+        "pooling": st.booleans(),
+    },
 )
 
 
