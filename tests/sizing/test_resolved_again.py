@@ -18,7 +18,10 @@ from sizing.report import Report
 from sizing.scenario import Scenario, ScenarioError, make_scenario
 from sizing.size import size
 
-COMPARED = ("scenario", "per_gpu", "cluster", "capacity", "needed_kv_bytes_per_gpu", "log", "verdict", "grades")
+COMPARED = (
+    *("scenario", "per_gpu", "cluster", "capacity", "needed_kv_bytes_per_gpu", "log", "verdict", "grades"),
+    *("mixed", "host"),
+)
 RELEASES: dict[str, list[str | None]] = {
     "vllm": [None, "0.7.3", "0.9.2", "0.12"],
     "sglang": [None, "0.4.6", "0.5.8"],
@@ -26,11 +29,40 @@ RELEASES: dict[str, list[str | None]] = {
     "tensorrt-llm": [None, "0.19"],
 }
 
-PLACING: dict[str, st.SearchStrategy[Any]] = {
-    "gpu_layers": st.sampled_from([0, 9]),
-    "cpu_moe_layers": st.sampled_from([0, 3, 999]),
-    "split_mode": st.sampled_from(["layer", "row"]),
-    "kv_offload": st.booleans(),
+OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "llama.cpp": {
+        "gpu_layers": st.sampled_from([0, 9]),
+        "cpu_moe_layers": st.sampled_from([0, 3, 999]),
+        "split_mode": st.sampled_from(["layer", "row"]),
+        "kv_offload": st.booleans(),
+        "tensor_split": st.sampled_from([(3, 1), (1,)]),
+        "memory_by_gpu": st.sampled_from([(2**35, 2**34), (2**36,)]),
+    },
+    "vllm": {
+        "cpu_offload_bytes": st.sampled_from([0, 1, 2**34]),
+        "media_limits": st.sampled_from([{"image": 0}, {"image": 0, "video": 0, "audio": 0}, {"image": 2}]),
+        "pooling": st.booleans(),
+        "lora": st.just({"max_loras": 2, "rank": 16}),
+        "speculative": st.sampled_from([{"method": "ngram", "tokens": 3}, {"method": "mtp", "tokens": 1}]),
+    },
+    "sglang": {
+        "cpu_offload_bytes": st.sampled_from([0, 1, 2**34]),
+        "max_mamba_cache_size": st.sampled_from([4, 400]),
+        "mamba_full_memory_ratio": st.sampled_from([0.1, 5.0]),
+        "lora": st.just({"max_loras": 2, "rank": 16}),
+        "speculative": st.sampled_from([{"method": "ngram", "tokens": 3}, {"method": "nextn", "tokens": 1}]),
+    },
+    "tensorrt-llm": {"speculative": st.sampled_from([{"method": "ngram", "tokens": 3}, {"method": "mtp"}])},
+}
+ANYWHERE: dict[str, st.SearchStrategy[Any]] = {
+    "kv_dtype": st.sampled_from(["fp8", "q8_0"]),
+    "context_length": st.integers(1, 300_000),
+    "tensor_parallel": st.sampled_from([2, 8]),
+    "data_parallel": st.sampled_from([2]),
+    "max_num_seqs": st.sampled_from([1, 16]),
+    "max_model_len": st.just(4096),
+    "average_context_length": st.just(500),
+    "media": st.just({"images": 2, "width": 900, "height": 700}),
 }
 
 
@@ -48,6 +80,8 @@ def differing(once: Report) -> list[str]:
 @given(st.data())
 def test_sizing_a_resolved_scenario_changes_nothing(data: st.DataObject) -> None:
     engine = data.draw(st.sampled_from(sorted(ENGINES)))
+    more = ANYWHERE | OWN.get(engine, {})
+    chosen = data.draw(st.lists(st.sampled_from(sorted(more)), max_size=5, unique=True))
     values = data.draw(
         st.fixed_dictionaries(
             {
@@ -56,16 +90,8 @@ def test_sizing_a_resolved_scenario_changes_nothing(data: st.DataObject) -> None
                 "accelerator": st.sampled_from([None, "h100-sxm5-80gb", "rtx-4090"]),
                 "engine_version": st.sampled_from(RELEASES.get(engine, [None])),
                 "batch_size": st.sampled_from([1, 3, 200]),
-            },
-            optional={
-                "kv_dtype": st.sampled_from(["fp8", "q8_0"]),
-                "context_length": st.integers(1, 300_000),
-                "tensor_parallel": st.sampled_from([2, 8]),
-                "data_parallel": st.sampled_from([2]),
-                "max_num_seqs": st.sampled_from([1, 16]),
-                "max_model_len": st.just(4096),
             }
-            | (PLACING if engine == "llama.cpp" else {}),
+            | {field: more[field] for field in chosen}
         )
     )
     try:
