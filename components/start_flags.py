@@ -65,4 +65,4 @@ def _setting(field: str, option: Option, value: Any) -> Flags:
 def _text(field: str, value: Any) -> str:
     if field == "tensor_split":
         return listed(value)
-    return f"{value / 2**30:g}" if field == "cpu_offload_bytes" else str(value)
+    return listed([value / 2**30]) if field == "cpu_offload_bytes" else str(value)

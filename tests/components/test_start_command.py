@@ -86,6 +86,13 @@ def test_commands(values: dict[str, Any], command: str) -> None:
     assert started(**values) == command
 
 
+def test_an_offloaded_size_is_written_to_the_byte() -> None:
+    """vLLM reads --cpu-offload-gb as a number with a point and takes it times 2**30."""
+    text = started(cpu_offload_bytes=10 * 2**30 + 1)
+    assert float(text.rpartition("--cpu-offload-gb ")[2]) * 2**30 == 10 * 2**30 + 1
+    assert started(cpu_offload_bytes=2**50).endswith("--cpu-offload-gb 1048576")
+
+
 def test_settings_without_a_flag_go_into_a_file() -> None:
     text = start_command(*both(engine="tensorrt-llm", kv_dtype="fp8", prefix_caching=False, block_size=64))
     assert text is not None

@@ -40,7 +40,10 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "lora": st.just({"max_loras": 2, "rank": 16}),
         "speculative": st.just({"method": "eagle3", "tokens": 3, "model": HEAD}),
     },
-    "sglang": {"cpu_offload_bytes": st.integers(0, 2**36), "max_mamba_cache_size": st.sampled_from([4, 400])},
+    "sglang": {
+        "cpu_offload_bytes": st.integers(0, 64).map(lambda count: count * GIB),
+        "max_mamba_cache_size": st.sampled_from([4, 400]),
+    },
     "llama.cpp": {
         "gpu_layers": st.integers(0, 99),
         "cpu_moe_layers": st.integers(0, 99),

@@ -46,7 +46,7 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "speculative": st.sampled_from([{"method": "ngram", "tokens": 3}, {"method": "mtp", "tokens": 1}]),
     },
     "sglang": {
-        "cpu_offload_bytes": st.sampled_from([0, 1, 2**34]),
+        "cpu_offload_bytes": st.sampled_from([0, 2**30, 2**34]),
         "max_mamba_cache_size": st.sampled_from([4, 400]),
         "mamba_full_memory_ratio": st.sampled_from([0.1, 5.0]),
         "lora": st.just({"max_loras": 2, "rank": 16}),

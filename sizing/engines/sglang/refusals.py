@@ -27,6 +27,7 @@ SINCE = {
     "mamba_full_memory_ratio": "0.5.4",
     "decode_context_parallel": "0.5.15",
 }
+GIB = 2**30
 STATE_ELEMENT = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
@@ -78,6 +79,8 @@ def check_release(scenario: Scenario, rules: Rules) -> None:
 def check(scenario: Scenario, spec: ModelSpec, traits: Traits) -> None:
     """Raises ScenarioError for a combination that no release starts with, or a setting that SGLang does not have."""
     check_foreign(scenario, "sglang", FOREIGN)
+    if (scenario.cpu_offload_bytes or 0) % GIB:
+        raise ScenarioError("cpu_offload_bytes", "SGLang's --cpu-offload-gb takes whole GiB only.")
     if scenario.dp_attention and scenario.tensor_parallel % scenario.data_parallel:
         raise ScenarioError(
             "data_parallel",

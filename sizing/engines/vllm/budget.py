@@ -20,7 +20,7 @@ from sizing.engines.vllm.profiling.run import activation_bytes
 from sizing.engines.vllm.rules import Rules
 from sizing.engines.vllm.weights.drafts import draft_bytes
 from sizing.engines.vllm.weights.loaded import loaded_spec
-from sizing.engines.vllm.weights.stages import stage_weights
+from sizing.engines.vllm.weights.stages import StageWeights, stage_weights
 from sizing.memory import UNKNOWN, Memory, reading_notes, size_of
 from sizing.report import Grade
 from sizing.scenario import Scenario
@@ -71,8 +71,8 @@ def stage_terms(
     graphs = estimate_bytes(scenario, spec, rules, accelerator, constants)
     return [
         Terms(
-            weights=_kept(scenario, held.loaded) + adapters,
-            tower=min(held.encoder, _kept(scenario, held.loaded)),
+            weights=_kept(scenario, held) + adapters,
+            tower=held.encoder,
             rounding=held.rounding,
             draft=draft,
             activation=encoder.with_decoder(peak) if first else peak,
@@ -94,9 +94,9 @@ def _firsts(stages: int) -> list[bool]:
     return [number == 0 for number in range(stages)]
 
 
-def _kept(scenario: Scenario, weights: int) -> int:
-    """Weights on the GPU beside those that stay in host memory (--cpu-offload-gb)."""
-    return max(0, weights - (scenario.cpu_offload_bytes or 0))
+def _kept(scenario: Scenario, held: StageWeights) -> int:
+    """Weights on the GPU beside those of layers that stay in host memory (--cpu-offload-gb)."""
+    return held.loaded - min(scenario.cpu_offload_bytes or 0, held.layers)
 
 
 def runtime_bytes(

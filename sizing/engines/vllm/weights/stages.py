@@ -26,11 +26,14 @@ WHOLE_SHARED = frozenset(
     {"deepseek", "deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_v4", "glm_moe_dsa", "kimi_k2", "kimi_k25"}
     | {"qwen3_next", "qwen3_5_moe"}
 )
+# What --cpu-offload-gb never moves: all that make_layers of model_executor/models/utils.py does not make.
+STAYS = frozenset({*TOWERS, TensorClass.EMBEDDING, TensorClass.LM_HEAD, TensorClass.PREDICTION})
 
 
 @dataclass(frozen=True, slots=True)
 class StageWeights:
-    """Bytes of one rank of a pipeline stage. `encoder` is the part of `parameters` that towers take.
+    """Bytes of one rank of a pipeline stage. `encoder` is the part of `parameters` that towers take, and
+    `layers` that which the layers of the model do.
 
     `buffers`: rotary tables and buffers that come with the modules. `after_load`: what post-processing adds.
     `rounding`: what the allocator counts beyond the tensors.
@@ -38,6 +41,7 @@ class StageWeights:
 
     parameters: int
     encoder: int
+    layers: int
     prediction: int
     buffers: int
     after_load: int
@@ -111,6 +115,7 @@ def _stage_weights(scenario: Scenario, held: ModelSpec, loading: Loading) -> lis
         StageWeights(
             parameters=sum(size for kind, size in stage.items() if kind is not TensorClass.PREDICTION),
             encoder=sum(stage.get(kind, 0) for kind in TOWERS),
+            layers=sum(size for kind, size in stage.items() if kind not in STAYS),
             prediction=stage.get(TensorClass.PREDICTION, 0),
             buffers=0,
             after_load=copies[number] + laid_out[number] + relaid[number] + joined[number],

@@ -33,7 +33,7 @@ options = st.fixed_dictionaries(
         "swa_full_tokens_ratio": st.sampled_from([0.1, 0.35, 1.0]),
         "shared_prefix_tokens": st.integers(0, 3000),
         "context_length": st.just(4000),
-        "cpu_offload_bytes": st.sampled_from([0, 1, 2**33]),
+        "cpu_offload_bytes": st.sampled_from([0, 2**33, 2**45]),
         "mamba_full_memory_ratio": st.sampled_from([0.1, 5.0]),
         "max_mamba_cache_size": st.sampled_from([1, 400]),
         "lora": st.just({"max_loras": 2, "rank": 16}),

@@ -31,6 +31,8 @@ GIB = 2**30
             "data_parallel",
             "multiple",
         ),
+        # server_args.py: cpu_offload_gb is an int
+        ("Llama-3.1-8B", {"cpu_offload_bytes": 3 * GIB // 2}, "cpu_offload_bytes", "whole GiB"),
         ("Llama-3.1-8B", {"speculative": {"method": "medusa"}}, "speculative", 'no speculative method "medusa"'),
         ("Llama-3.1-8B", {"speculative": {"method": "mtp"}}, "speculative", "no layers for multi-token prediction"),
         (

@@ -96,6 +96,17 @@ def test_offloaded_weights_leave_the_card() -> None:
     assert plain.weights - offloaded.weights == 4 * GIB
 
 
+def test_ends_and_towers_stay_on_the_card_however_much_is_offloaded() -> None:
+    """Embedding and output head of Llama-3.1-8B are 128,256 × 4,096 each, 2 bytes an element; only layers go through
+    maybe_offload_to_cpu (make_layers of model_executor/models/utils.py)."""
+    llama = planned(LLAMA, cpu_offload_bytes=2**40).ranks[0]
+    assert llama.weights - 2 * 2 * 128_256 * 4096 == pytest.approx(2 * 131_072 * 128, abs=4096)  # and the rotary table
+    seeing = "Qwen/Qwen3-VL-4B-Instruct"
+    plain, offloaded = planned(seeing).ranks[0], planned(seeing, cpu_offload_bytes=2**40).ranks[0]
+    assert offloaded.encoder == plain.encoder > 0
+    assert planned(LLAMA, cpu_offload_bytes=2**40, tensor_parallel=2).ranks[0].weights > 2 * 128_256 * 4096
+
+
 def test_adapter_slots() -> None:
     """Rank 16 on Llama-3.1-8B is 41,943,040 parameters (peft's count for all seven projections), 2 bytes each."""
     slots = {"max_loras": 2, "rank": 16}
