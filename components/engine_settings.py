@@ -1,11 +1,11 @@
 """The engine's own settings, in its own words; what it would choose by itself stands in the empty fields."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import streamlit as st
 
-from components import draft_settings
+from components import adapter_settings, draft_settings, media_settings
 from components.form import Form, seeded
 from components.format import listed
 from components.scenario_state import WIDGET, Held, moved
@@ -31,8 +31,6 @@ CHOICES = {"split_mode": get_args(SplitMode)}
 NONE_TOO = ("gpu_layers", "cpu_moe_layers")  # settings of which 0 is one
 ADAPTERS = ("vllm", "sglang")
 DEFAULT = ""
-KINDS = {"image": "Images", "video": "Videos", "audio": "Audio"}
-TEXT_ONLY = dict.fromkeys(KINDS, 0)
 
 
 GROUPS = {
@@ -81,7 +79,7 @@ def draw(form: Form) -> None:
         st.caption("Drafts and adapters" if engine in ADAPTERS else "Drafts")
         draft_settings.draw(form)
     if engine in ADAPTERS:
-        _adapters(form)
+        adapter_settings.draw(form)
 
 
 def own_defaults(held: Held) -> Scenario | None:
@@ -100,7 +98,7 @@ def _control(form: Form, name: str, option: Option, own: Any) -> None:
     elif name in SIZES:
         form.size(name, label, help=help_)
     elif name == "media_limits":
-        _media_limits(form, label, help_)
+        media_settings.draw(form, label, help_)
     elif name in CHOICES:
         _choice(form, name, label, own, help_)
     elif name == "tensor_split":
@@ -150,32 +148,6 @@ def _switch(form: Form, name: str, label: str, own: Any, help_: str | None) -> N
     form.slot(name)
 
 
-def _media_limits(form: Form, label: str, help_: str | None) -> None:
-    """How many images, videos and audio clips a request may carry."""
-    held = form.held.values.get("media_limits")
-    shown = DEFAULT if held is None else "text" if held == TEXT_ONLY else "chosen"
-    labels = {DEFAULT: "Default", "text": "Text only", "chosen": "Chosen below"}
-    value = form.choose("media", label, list(labels), shown, format_func=labels.get, help=help_)
-    if value == "chosen":
-        form.put("media_limits", _chosen_limits(held if isinstance(held, Mapping) else {}))
-    else:
-        form.put("media_limits", TEXT_ONLY if value == "text" else None)
-    form.slot("media_limits")
-
-
-def _chosen_limits(held: Mapping[str, Any]) -> dict[str, int | None]:
-    """An empty number leaves its kind to the engine."""
-    chosen: dict[str, int | None] = {}
-    for column, (kind, label) in zip(st.columns(len(KINDS), gap="small"), KINDS.items(), strict=True):
-        with column:
-            seeded(f"media_{kind}", held.get(kind))
-            key = f"{WIDGET}media_{kind}"
-            chosen[kind] = st.number_input(
-                label, min_value=0, max_value=999, step=1, value=None, key=key, on_change=moved
-            )
-    return chosen
-
-
 def _choice(form: Form, name: str, label: str, own: Any, help_: str | None) -> None:
     usual = "Default" if own is None else f"Default: {own}"
     labels = {DEFAULT: usual} | {word: word for word in CHOICES[name]}
@@ -193,22 +165,3 @@ def _shares(form: Form, name: str, label: str, help_: str | None) -> None:
     text = st.text_input(label, key=WIDGET + name, on_change=moved, placeholder="such as 3,1", help=help_)
     form.put(name, text.strip() or None)
     form.slot(name)
-
-
-def _adapters(form: Form) -> None:
-    held = form.held.values.get("lora")
-    left, right = st.columns([1.35, 1], gap="small")
-    with left:
-        slots = _count("lora_slots", "LoRA slots", held["max_loras"] if isinstance(held, Mapping) else 0, least=0)
-    if slots:
-        with right:
-            rank = _count("lora_rank", "Rank", held["rank"] if isinstance(held, Mapping) else 16)
-        form.put("lora", {"max_loras": slots, "rank": rank})
-    else:
-        form.put("lora", None)
-    form.slot("lora")
-
-
-def _count(key: str, label: str, value: int, least: int = 1) -> int:
-    seeded(key, value)
-    return int(st.number_input(label, min_value=least, max_value=4096, step=1, key=WIDGET + key, on_change=moved))
