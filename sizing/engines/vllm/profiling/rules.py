@@ -20,6 +20,7 @@ class ProfileRules:
     `counts_links`: communicators are made after the first snapshot, so that their buffers are charged.
     `captures`: the first runner captures graphs for its estimate before the last snapshot, so that what CUDA and NCCL
     keep of them is charged as memory outside of PyTorch, whether the estimate counts or not.
+    `compiles`: the model is compiled unless it is told to run eagerly; the old engine always did.
     `warms_sampler`: the second runner's sampler is run with every option.
     """
 
@@ -31,6 +32,7 @@ class ProfileRules:
     counts_kept: bool
     counts_links: bool
     captures: bool
+    compiles: bool
     warms_sampler: bool
 
 
@@ -47,6 +49,7 @@ def profile_rules_of(version: Version) -> ProfileRules:
         counts_kept=since("0.27.0"),  # utils/mem_utils.py of 0.26.0 and 0.27.1
         counts_links=not since("0.11.0"),  # init_device of v1/worker/gpu_worker.py of 0.10.2 and 0.11.0
         captures=since("0.18.0") and not since("0.27.0"),  # determine_available_memory of v1/worker/gpu_worker.py
+        compiles=since("0.8.0"),  # envs.py: VLLM_USE_V1
         warms_sampler=since("0.33.0"),  # v1/worker/gpu/model_runner.py of 0.32.0 and 0.33.0
     )
 
