@@ -8,11 +8,12 @@ from model_catalog.blocks.prediction import DSPARK, EMBEDDING, HEAD, TOWER, UNCO
 from model_catalog.drafts.eagle import eagle3_head, eagle_head
 from model_catalog.spec import DraftKind, Layer, LayerRun, ModelSpec, Tower, run_length
 from model_catalog.tensors import Tensor, TensorClass
-from sizing.scenario import Scenario, ScenarioError
+from sizing.scenario import Scenario, ScenarioError, Speculative
 from sizing.weights.precisions import AUTO, resolve_precision
 
 Needs = DraftKind | Literal["model"]
 Taken = Needs | Literal[""]  # what a method of speculation takes; "" for no checkpoint
+WITHOUT_MODEL = ("ngram", "suffix", "lookahead")  # how the methods of all engines that look tokens up begin
 STACKS = ("medusa", "mlp_speculator")  # one stage for each token that is drafted
 JOINING = ("eagle", "eagle3", "dflash", "dspark")  # heads that read hidden states of the target
 LABELS: dict[str, str] = {
@@ -74,6 +75,12 @@ def check_is_model(spec: ModelSpec) -> None:
             "model",
             f"This checkpoint is {LABELS[spec.draft_kind]}, no model by itself. Choose the model that it drafts for.",
         )
+
+
+def check_takes_model(given: Speculative | None) -> None:
+    """Raise ScenarioError at `speculative` for a draft model beside a method that drafts without any."""
+    if given and given.model and given.method.lower().startswith(WITHOUT_MODEL):
+        raise ScenarioError("speculative", f"{given.method[:40]} drafts from the text itself and takes no draft model.")
 
 
 def draft_beside(scenario: Scenario, spec: ModelSpec, needs: Needs) -> ModelSpec:

@@ -8,7 +8,7 @@ from model_catalog.spec import ModelSpec
 from sizing.cache import CacheCost
 from sizing.capacity import longest_context, most_sequences
 from sizing.differences import differences
-from sizing.drafting import check_is_model
+from sizing.drafting import check_is_model, check_takes_model
 from sizing.engines import ENGINES
 from sizing.engines.plan import EnginePlan, RankPlan
 from sizing.grading import of_foreign_files
@@ -40,6 +40,7 @@ def size(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None = None) -> EnginePlan:
     """What the scenario's engine makes of it; maps and tables ask it for arrays. Raises as `size`."""
     check_is_model(spec)
+    check_takes_model(scenario.speculative)
     planned = of_foreign_files(ENGINES[scenario.engine].plan(scenario, spec, accelerator))
     check_prefix(planned.scenario)
     check_average(planned.scenario)

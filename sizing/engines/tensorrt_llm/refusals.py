@@ -13,6 +13,8 @@ KV_DTYPES = ("auto", "bf16", "fp16", "fp8", "nvfp4", "int8")
 def check(scenario: Scenario, spec: ModelSpec, rules: Rules) -> None:
     """Raises ScenarioError at the field at fault."""
     check_foreign(scenario, "tensorrt-llm")
+    if scenario.lora:
+        raise ScenarioError("lora", "The adapter slots of TensorRT-LLM are not modelled here.")
     _check_memory(scenario)
     _check_parallel(scenario)
     if scenario.hybrid_kv_cache_manager and not rules.window_pools:

@@ -41,3 +41,11 @@ def test_settings_of_other_engines_are_refused(engine: str, field: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         ENGINES[engine].plan(make_scenario(usual | {field: VALUES.get(field, 64)}), spec, card)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize("engine", ["llama.cpp", "tensorrt-llm"])
+def test_adapters_that_are_not_counted_are_refused(engine: str) -> None:
+    values = {"model": "test", "engine": engine, "lora": {"max_loras": 2, "rank": 16}}
+    with pytest.raises(ScenarioError) as refused:
+        ENGINES[engine].plan(make_scenario(values), find_entry("Qwen/Qwen3-30B-A3B").spec, None)
+    assert refused.value.field == "lora"

@@ -57,6 +57,19 @@ def test_a_format_of_the_draft_that_is_none_of_gguf_is_told_at_the_draft() -> No
     assert "awq-int4 is no type of theirs" in error["message"]
 
 
+@pytest.mark.parametrize(
+    ("engine", "method"),
+    [("vllm", "ngram"), ("vllm", "suffix"), ("sglang", "NGRAM"), ("llama.cpp", "ngram"), ("tensorrt-llm", "lookahead")],
+)
+def test_methods_that_look_tokens_up_take_no_draft_model(engine: str, method: str) -> None:
+    speculative = {"method": method, "tokens": 3, "model": SMALL}
+    values = {"model": LLAMA, "engine": engine, "context_length": 4096}
+    error = answer({**values, "speculative": speculative})["error"]
+    assert error["field"] == "speculative"
+    assert "takes no draft model" in error["message"]
+    assert "error" not in answer({**values, "speculative": {**speculative, "model": None}})
+
+
 def test_llama_cpp_keeps_the_drafts_cache_in_f16_at_full_length() -> None:
     """16 layers of 8 heads of 64 beside 32 of 8 of 128, for 8,192 cells; the target's may be quantised."""
     plain = plan("llama.cpp", "draft-simple", SMALL, context_length=8192)
