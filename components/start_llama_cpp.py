@@ -14,7 +14,7 @@ SHORT_NAMES = {"fp16": "f16", "fp32": "f32"}
 
 
 def start_llama_cpp(asked: Scenario, planned: EnginePlan) -> str:
-    file = f"{name_of(asked.model)}-{planned.scenario.weights.upper()}.gguf"
+    file = _file(asked.model, planned.scenario.weights)
     return lines(f"llama-server --model {shlex.quote(file)}", _flags(asked, planned))
 
 
@@ -36,10 +36,11 @@ def _flags(asked: Scenario, planned: EnginePlan) -> Flags:
     if asked.speculative:
         yield "--spec-type", method_of(asked.speculative.method)
         if asked.speculative.model:
-            yield "--model-draft", _draft_file(asked.speculative.model, asked.speculative.weights)
+            yield "--model-draft", _file(asked.speculative.model, asked.speculative.weights)
         yield "--spec-draft-n-max", str(asked.speculative.tokens)
 
 
-def _draft_file(model: str, weights: str | None) -> str:
-    precision = f"-{weights.upper()}" if weights else ""
+def _file(model: str, weights: str | None) -> str:
+    """Without a type where the file keeps what the checkpoint has."""
+    precision = "" if weights in (None, "auto") else f"-{str(weights).removeprefix('gguf-').upper()}"
     return f"{name_of(model)}{precision}.gguf"

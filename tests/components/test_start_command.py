@@ -86,6 +86,14 @@ def test_commands(values: dict[str, Any], command: str) -> None:
     assert started(**values) == command
 
 
+@pytest.mark.parametrize(
+    ("model", "file"),
+    [(LLAMA, "Llama-3.1-8B-Instruct-BF16.gguf"), ("openai/gpt-oss-20b", "gpt-oss-20b.gguf")],
+)
+def test_a_file_is_named_by_its_type(model: str, file: str) -> None:
+    assert started(model=model, engine="llama.cpp").split()[2] == file
+
+
 def test_an_offloaded_size_is_written_to_the_byte() -> None:
     """vLLM reads --cpu-offload-gb as a number with a point and takes it times 2**30."""
     text = started(cpu_offload_bytes=10 * 2**30 + 1)
