@@ -1,4 +1,4 @@
-"""Activations of one forward pass, by the shapes of the widest layer (ENGINE_MEMORY section 11)."""
+"""Activations of one forward pass, by the shapes of the widest layer."""
 
 from dataclasses import dataclass
 

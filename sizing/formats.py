@@ -1,4 +1,4 @@
-"""Number formats of the cache: bytes of the vectors that a token leaves behind (ENGINE_MEMORY section 8)."""
+"""Number formats of the cache: bytes of the vectors that a token leaves behind."""
 
 from dataclasses import dataclass
 from math import ceil

@@ -1,4 +1,4 @@
-"""Engine `minimum`: what the architecture needs and no more (ENGINE_MEMORY section 1).
+"""Engine `minimum`: what the architecture needs and no more.
 
 Every full layer keeps every token, a window layer its window, a recurrent layer its state: the convolution's last
 kernel − 1 inputs and the recurrent state. Nothing is rounded to pages.

@@ -73,7 +73,7 @@ def test_every_setting_is_in_a_group_and_has_a_help() -> None:
 
 
 def test_the_defaults_stand_in_the_empty_fields() -> None:
-    """vLLM 0.33 on an H100: 0.92 of the memory, 1,024 sequences, 8,192 tokens at once (ENGINE_MEMORY 10)."""
+    """vLLM 0.33 on an H100: 0.92 of the memory, 1,024 sequences, 8,192 tokens at once (engine/arg_utils.py)."""
     app = with_settings()
     shown = {widget.label: widget.placeholder for widget in app.number_input}
     assert shown["gpu_memory_utilization"] == "0.92"

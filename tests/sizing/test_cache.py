@@ -92,7 +92,7 @@ def test_deepseek_v3_keeps_70272_bytes_a_token() -> None:
 
 
 def test_deepseek_v32_with_fp8_ds_mla_keeps_48068_bytes_a_token() -> None:
-    """61 × (656 + 132): ENGINE_MEMORY test vector V7."""
+    """61 × (656 + 132), as vLLM 0.33's planner has it."""
     indexer = Indexer(head_dim=128, heads=64, top_k=2048)
     latent = LatentAttention(heads=128, latent_dim=512, rope_dim=64, nope_dim=128, value_dim=128, indexer=indexer)
     cost = times(minimum.mixer_cost(latent, CacheFormats("fp8_ds_mla", "fp8_ds_mla")), 61)

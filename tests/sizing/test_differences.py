@@ -71,12 +71,12 @@ def test_nothing_differs_where_nothing_is_rounded() -> None:
 
 @pytest.mark.parametrize("engine", ["minimum", "vllm", "sglang", "tensorrt-llm"])
 def test_copies_of_heads(engine: str) -> None:
-    """ENGINE_MEMORY 9: Llama-3.1-8B at TP 16 stores 262,144 B a token, twice the minimum: one copy more."""
+    """Llama-3.1-8B at TP 16 stores 262,144 B a token, twice the minimum: one copy more."""
     assert items(LLAMA, engine, tensor_parallel=16, context_length=8192) == {"replication": 131_072 * 8192}
 
 
 def test_copies_of_latents() -> None:
-    """ENGINE_MEMORY 9: latents lie on every rank, 7 copies more at TP 8."""
+    """Latents lie on every rank, 7 copies more at TP 8."""
     assert items(DEEPSEEK, "sglang", tensor_parallel=8, context_length=1000) == {"replication": 7 * 70_272_000}
 
 
@@ -87,7 +87,7 @@ def test_pages_are_rounded_up() -> None:
 
 
 def test_padding_layers_of_gemma_3() -> None:
-    """ENGINE_MEMORY 2.2: 62 layers in 7 groups of 10, 8 of 70 are padding.
+    """vLLM 0.33's planner: 62 layers in 7 groups of 10, 8 of 70 are padding.
 
     A window layer of one sequence of 32,768 tokens has ceil((1,023 + 2 × 8,192) / 16) + 1 = 1,089 blocks of 131,072 B.
     """
@@ -98,7 +98,7 @@ def test_padding_layers_of_gemma_3() -> None:
 
 
 def test_windows_that_are_not_heeded() -> None:
-    """ENGINE_MEMORY 12: SGLang keeps the windows of models outside of its list at full length; Gemma 3 is one.
+    """SGLang keeps the windows of models outside of its list at full length; Gemma 3 is one.
 
     52 layers × 8,192 B × (32,768 − 1,024) tokens.
     """
@@ -120,7 +120,7 @@ def test_windows_of_llama_cpp_and_tensorrt_llm() -> None:
 
 
 def test_states_of_qwen3_next() -> None:
-    """ENGINE_MEMORY 7: 36 layers of 49,152 + 1,048,576 B in vLLM, 2,097,152 in the minimum; llama.cpp's are all f32.
+    """36 layers of 49,152 + 1,048,576 B in vLLM, 2,097,152 in the minimum; llama.cpp's are all f32.
 
     SGLang sets five slots of 77,266,944 B aside for a request; TensorRT-LLM those of max_batch_size.
     """

@@ -1,4 +1,6 @@
-"""How many cells the caches get (ENGINE_MEMORY 4.1 to 4.3): numbers or arrays of tokens and sequences in, cells out.
+"""How many cells the caches get (src/llama-context.cpp, llama-kv-cache.cpp, llama-kv-cache-iswa.cpp).
+
+Numbers or arrays of tokens and sequences in, cells out.
 
 A Scenario says how many tokens a sequence stores, llama.cpp how many cells there are in all. The context it is started
 with is therefore: one unified cache, -c = sequences × tokens; separate streams, -c = slots × the padded tokens.

@@ -1,4 +1,4 @@
-"""The device's compute buffer: the largest moment of the graph for one physical batch (ENGINE_MEMORY 4.5).
+"""The device's compute buffer: the largest moment of the graph for one physical batch (src/llama-graph.cpp).
 
 Masks + the largest of: attention scores without flash attention, the feed-forward, and the logits. Printed and
 predicted MiB of receipts, without flash attention l048 560.00 and 560.0, l002 1080.00 and 1080.0; with it l028 304.75

@@ -1,4 +1,7 @@
-"""What a layer keeps in llama.cpp: a cell's key and value, and recurrent state (ENGINE_MEMORY 4.1, 4.3, 4.4)."""
+"""What a layer keeps in llama.cpp: a cell's key and value, and recurrent state.
+
+Sources: src/llama-kv-cache.cpp, llama-memory-recurrent.cpp, llama-hparams.cpp.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

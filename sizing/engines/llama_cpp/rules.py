@@ -1,4 +1,4 @@
-"""What changed in llama.cpp over time, as far as memory goes (ENGINE_MEMORY 4.1 to 4.6). One Rules object a build."""
+"""What changed in llama.cpp over time, as far as memory goes: one Rules object a build."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -119,7 +119,7 @@ FORK_DEFAULT = date(2026, 1, 1)  # -mla was 0 by default in early 2025 and is 3 
 
 
 def _fork(build: Build) -> Rules:
-    """ik_llama.cpp: one cache for all, windows at full length, -mla 0 to 3 (ENGINE_MEMORY 4.6).
+    """ik_llama.cpp: one cache for all, windows at full length, -mla 0 to 3.
 
     -mla 1 without flash attention keeps a transposed copy of the latent.
     """

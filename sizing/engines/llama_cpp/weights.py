@@ -1,4 +1,4 @@
-"""The GGUF file that is loaded, and what of it each device and the host hold (ENGINE_MEMORY 4.5)."""
+"""The GGUF file that is loaded, and what of it each device and the host hold (src/llama-model.cpp load_tensors)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

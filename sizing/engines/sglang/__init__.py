@@ -1,4 +1,4 @@
-"""Engine `sglang`: fixed pools of tokens and recurrent slots, by release 0.4.3 to 0.5.23 (ENGINE_MEMORY section 3)."""
+"""Engine `sglang`: fixed pools of tokens and recurrent slots, by release 0.4.3 to 0.5.23."""
 
 from sizing.engines.plan import Engine
 from sizing.engines.sglang.drafts import METHODS

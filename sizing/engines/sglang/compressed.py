@@ -1,4 +1,4 @@
-"""The pools of DeepSeek-V4: full, window and compressed tokens, and compressor states (ENGINE_MEMORY section 3.3).
+"""The pools of DeepSeek-V4: full, window and compressed tokens, and compressor states.
 
 Every full token is charged its share of the compressed entries and, by the ratio, of the window pool of all layers
 with the states of the indexed compressors beside it. The states of the widely compressed layers are a ring per

@@ -1,4 +1,4 @@
-"""Weights of each stage, and what is left of the GPU's memory (ENGINE_MEMORY section 3.5)."""
+"""Weights of each stage, and what is left of the GPU's memory (srt/arg_groups/memory_hook.py)."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""One token in one layer: what the budget is charged for it, and what the pools hold (ENGINE_MEMORY section 3.1)."""
+"""One token in one layer: what the budget is charged for it, and what the pools hold (srt/mem_cache/memory_pool.py)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What changed between SGLang releases, as far as memory goes (ENGINE_MEMORY section 3, from the released packages).
+"""What changed between SGLang releases, as far as memory goes (from the released packages).
 
 Read in the packages of 0.4.3, 0.4.4.post1, 0.4.5, 0.4.6.post5, 0.4.7 to 0.4.10 and of every minor release from 0.5.1
 to 0.5.23, so each change counts from the first of them that has it.

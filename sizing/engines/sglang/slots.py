@@ -1,4 +1,7 @@
-"""The pool of recurrent states: how many slots a budget buys and what they are charged (ENGINE_MEMORY section 3.4)."""
+"""The pool of recurrent states: how many slots a budget buys and what they are charged.
+
+Source: srt/mem_cache/kv_cache_configurator.py.
+"""
 
 from dataclasses import dataclass
 

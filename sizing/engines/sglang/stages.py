@@ -1,4 +1,4 @@
-"""The pools of every pipeline stage (ENGINE_MEMORY sections 3.1, 3.2 and 3.4)."""
+"""The pools of every pipeline stage (srt/model_executor/pool_configurator.py)."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,7 @@
 """Engine `tensorrt-llm` (0.12 to main of 2026): blocks from a share of the memory that loading leaves free.
 
 Modelled is the first KV cache manager: the C++ runtime of TensorRT engines until 1.0, the PyTorch path since.
-ENGINE_MEMORY sections 5, 7, 8, 12 and 13.
+Sources: _torch/pyexecutor/_util.py and resource_manager.py, llmapi/llm_args.py, cpp batch_manager/kvCacheManager.cpp.
 """
 
 from sizing.engines.plan import Engine

@@ -1,4 +1,4 @@
-"""Pools of blocks: how a budget is split over them, and what sequences take (ENGINE_MEMORY sections 5 and 13).
+"""Pools of blocks: how a budget is split over them, and what sequences take.
 
 Each window has a pool. In C++ its share is window × bytes a token of its layers over the sum of these products, so
 that all hold equally many full windows (kvCacheManager.cpp calculateWindowSizeToShare); the PyTorch path gives each the

@@ -1,4 +1,4 @@
-"""What changed between TensorRT-LLM releases, as far as memory goes (ENGINE_MEMORY section 5)."""
+"""What changed between TensorRT-LLM releases, as far as memory goes (_torch/pyexecutor/_util.py)."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The settings that vLLM chooses where the scenario leaves them open (engine/arg_utils.py; ENGINE_MEMORY 10)."""
+"""The settings that vLLM chooses where the scenario leaves them open (engine/arg_utils.py)."""
 
 from hardware_catalog.schema import Accelerator
 from model_catalog.spec import Attention, ModelSpec, Recurrent

@@ -1,4 +1,4 @@
-"""The formats that vLLM keeps a model's cache in (ENGINE_MEMORY 2.1, 7 and 8)."""
+"""The formats that vLLM keeps a model's cache in (config/cache.py, v1/kv_cache_interface.py)."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ PER_HEAD = ("fp8_per_token_head", "int8_per_token_head", "int4_per_token_head")
 NARROWEST = 32
 KV_DTYPES = (*PLAIN, *FP8, *PER_HEAD, "nvfp4", "nvfp4_4over6", *TURBOQUANT, "ultraquant_4bit", *LATENT_FORMATS)
 V0_DTYPES = (*PLAIN, *FP8)
-MODEL_DTYPE_ONLY = ("falcon",)  # classes that do not hand the cache's format to their attention [run-m, p0828]
+MODEL_DTYPE_ONLY = ("falcon",)  # classes that do not hand the cache's format to their attention
 GLM_SPARSE = ("glm_moe_dsa",)
 
 

@@ -1,4 +1,4 @@
-"""Models and settings that vLLM turns away at start-up, with its reason (ENGINE_MEMORY 2.6)."""
+"""Models and settings that vLLM turns away at start-up, with its reason (model_executor/models/registry.py)."""
 
 from model_catalog.spec import ModelSpec, Recurrent
 from sizing.engines.foreign import check_foreign

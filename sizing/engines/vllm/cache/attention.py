@@ -1,4 +1,4 @@
-"""The caches of one rank's attention layers (ENGINE_MEMORY 2.1)."""
+"""The caches of one rank's attention layers (v1/kv_cache_interface.py; odd classes as 0.33's planner has them)."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ from sizing.engines.vllm.formats import Formats
 from sizing.formats import format_named
 
 INDEX_SCALES = 128  # one fp32 scale for every 128 fp8 elements of a latent model's index key
-OWN_WINDOWS = {"mimo": 32_768}  # classes that heed sliding_window whatever use_sliding_window says [run-m: p0291]
-ENCODERS = frozenset(  # every token sees every other, and nothing is cached [run-m: p0003]
+OWN_WINDOWS = {"mimo": 32_768}  # classes that heed sliding_window whatever use_sliding_window says
+ENCODERS = frozenset(  # every token sees every other, and nothing is cached
     {"bert", "distilbert", "electra", "modernbert", "nomic_bert", "roberta", "xlm-roberta"}
 )
-FULL_ONLY = ("minicpm3",)  # latent attention whose keys and values vLLM stores per head [run-m: p0811]
+FULL_ONLY = ("minicpm3",)  # latent attention whose keys and values vLLM stores per head
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def _windowed(mixer: Attention, row: int, shape: tuple[int | str, ...], rules: A
 
 
 def _index(indexer: Indexer | None, rules: AttentionRules) -> list[LayerCache]:
-    """Beside plain attention index keys have the model's dtype (MiniMax-M3 [run-m])."""
+    """Beside plain attention index keys have the model's dtype (MiniMax-M3)."""
     if indexer is None:
         return []
     name = indexer.key_dtype or rules.formats.model
@@ -80,7 +80,7 @@ def latent_index(indexer: Indexer, rules: AttentionRules) -> LayerCache:
 
 
 def expanded_latent(mixer: LatentAttention, rules: AttentionRules) -> list[LayerCache]:
-    """MiniCPM3: keys and values of every head, values padded to the keys' size [run-m: p0811]."""
+    """MiniCPM3: keys and values of every head, values padded to the keys' size."""
     heads, dim = mixer.heads, mixer.nope_dim + mixer.rope_dim
     row = pair_bytes(rules.formats.cache, heads, dim, dim)
     return [LayerCache("full", rules.block, rules.block * row, (heads, dim, dim))]

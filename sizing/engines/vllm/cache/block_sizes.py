@@ -1,4 +1,4 @@
-"""Tokens a block: what the attention backend of a model and an accelerator accepts (ENGINE_MEMORY 2.1)."""
+"""Tokens a block: what the attention backend of a model and an accelerator accepts (v1/attention/backends)."""
 
 from dataclasses import dataclass
 
@@ -66,7 +66,7 @@ def _latent(formats: Formats, capability: tuple[int, int]) -> int:
 
 
 def _wide_fp8(spec: ModelSpec, formats: Formats, capability: tuple[int, int]) -> bool:
-    """Gemma 3 and 4 but for the E sizes, which share layers [run-m: p0714 to p0721, against p0447]."""
+    """Gemma 3 and 4 but for the E sizes, which share layers."""
     layers = plain_attention(spec)
     return (
         capability[0] == 9

@@ -1,4 +1,4 @@
-"""KV cache groups: which layers share a block table (ENGINE_MEMORY 2.2, v1/core/kv_cache_planning.py)."""
+"""KV cache groups: which layers share a block table (v1/core/kv_cache_planning.py)."""
 
 from collections import defaultdict
 from dataclasses import dataclass, replace

@@ -56,7 +56,7 @@ def divided_up(tokens: Tokens, by: int) -> Tokens:
 
 
 def admitted_blocks(layer: LayerCache, tokens: Tokens, in_flight: int, dcp: int) -> Tokens:
-    """Blocks set aside for a sequence of `tokens` tokens when it is admitted (ENGINE_MEMORY 2.3).
+    """Blocks set aside for a sequence of `tokens` tokens when it is admitted (v1/kv_cache_interface.py).
 
     `in_flight` tokens may be scheduled ahead of what has been computed, so windows and chunks hold as many more.
     """

@@ -14,7 +14,7 @@ from sizing.engines.vllm.cache.pieces import Piece, excess_of
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How sequences use blocks. `in_flight` tokens at most are scheduled ahead (ENGINE_MEMORY 2.3).
+    """How sequences use blocks. `in_flight` tokens at most are scheduled ahead (v1/kv_cache_interface.py).
 
     `dcp`: ranks that share a sequence's tokens. `source_tokens`: of an encoder. `settled_states`: state blocks in use
     between two borders. `prefix`: tokens that all sequences share, stored once. `ahead`: drafted tokens that have

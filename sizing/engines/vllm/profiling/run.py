@@ -1,4 +1,4 @@
-"""Peak of the profile run (ENGINE_MEMORY 11): one forward of max_num_batched_tokens, then the sampler.
+"""Peak of the profile run: one forward of max_num_batched_tokens, then the sampler.
 
 Source: profile_run and _dummy_run of vllm/v1/worker/gpu_model_runner.py and vllm/v1/worker/gpu/model_runner.py.
 """

@@ -1,4 +1,4 @@
-"""What vLLM's post-processing makes of loaded weights (ENGINE_MEMORY 9)."""
+"""What vLLM's post-processing makes of loaded weights (process_weights_after_loading of its layers)."""
 
 from collections import defaultdict
 from collections.abc import Sequence

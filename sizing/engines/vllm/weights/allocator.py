@@ -1,4 +1,4 @@
-"""What "Model loading took" counts: the blocks that PyTorch's allocator hands out (ENGINE_MEMORY 9 d).
+"""What "Model loading took" counts: the blocks that PyTorch's allocator hands out (c10/cuda/CUDACachingAllocator.cpp).
 
 A tensor of 10 MiB or more has a segment of its own, rounded up to 2 MiB; what is left over of it is counted where it
 is at most 1 MiB. Smaller tensors are rounded to 512 bytes. Since 0.21 models are loaded with max_split_size_mb 20

@@ -1,4 +1,4 @@
-"""Buffers that vLLM's modules hold beside their parameters, whole on every rank (ENGINE_MEMORY 9)."""
+"""Buffers that vLLM's modules hold beside their parameters, whole on every rank."""
 
 from model_catalog.spec import Attention, CompressedAttention, LatentAttention, Layer, ModelSpec
 from model_catalog.tensors import TensorClass

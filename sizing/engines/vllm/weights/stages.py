@@ -1,4 +1,4 @@
-"""Weight bytes on each rank as vLLM holds them once loaded (ENGINE_MEMORY 9, vllm 0.33 on SM90)."""
+"""Weight bytes on each rank as vLLM holds them once loaded, held to what its own classes of 0.33 hold on SM90."""
 
 from dataclasses import dataclass, replace
 

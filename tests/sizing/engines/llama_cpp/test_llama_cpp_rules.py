@@ -1,4 +1,4 @@
-"""Cells, rows, states and change points against worked examples (ENGINE_MEMORY 4.1 to 4.6 and 15)."""
+"""Cells, rows, states and change points against worked examples."""
 
 from datetime import date
 from typing import Any

@@ -9,7 +9,7 @@ BLOCK = 1_310_720  # 10 layers × 2 × 16 heads × 128 × 2 B × 16 tokens
 
 
 def test_gemma_3_holds_65_blocks_a_window_group_once_settled_but_is_admitted_for_1089() -> None:
-    """ENGINE_MEMORY 2.3: one full group, six groups of windows, 14,726 blocks admitted at 131,072 tokens."""
+    """vLLM 0.33's planner: one full group, six groups of windows, 14,726 blocks admitted at 131,072 tokens."""
     scenario = make_scenario({"model": GEMMA, "engine": "vllm", "engine_version": "0.33.0"})
     cache = plan(scenario, find_entry(GEMMA).spec).ranks[0].cache
     assert cache.need(131_072, 1) == 14_726 * BLOCK

@@ -127,11 +127,11 @@ def test_replicas_have_pools_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("spec", "settings", "longest"),
     [
-        (m.spec_of((40, m.heads(64, 128))), {}, 32_752),  # p0016, Command R v01
-        (m.spec_of((40, m.heads(64, 128))), {"tensor_parallel": 2}, 65_520),  # p0017
-        (m.spec_of((80, m.heads(8, 128))), {}, 131_056),  # p0529, Llama-3.1-70B
-        (m.spec_of((88, m.heads(8, 128, query_heads=96))), {}, 119_136),  # p0634, Mistral Large
-        (m.spec_of((32, m.heads(32, 96, query_heads=32, window=262_144))), {}, 109_184),  # p0587, Phi-3 mini
+        (m.spec_of((40, m.heads(64, 128))), {}, 32_752),  # Command R v01
+        (m.spec_of((40, m.heads(64, 128))), {"tensor_parallel": 2}, 65_520),  # the same
+        (m.spec_of((80, m.heads(8, 128))), {}, 131_056),  # Llama-3.1-70B
+        (m.spec_of((88, m.heads(8, 128, query_heads=96))), {}, 119_136),  # Mistral Large
+        (m.spec_of((32, m.heads(32, 96, query_heads=32, window=262_144))), {}, 109_184),  # Phi-3 mini
     ],
 )
 def test_longest_context_is_what_vllm_proposes(spec: ModelSpec, settings: dict[str, Any], longest: int) -> None:

@@ -64,14 +64,14 @@ def test_heads_are_copied_below_the_ranks() -> None:
 
 
 def test_minicpm3_keeps_every_head() -> None:
-    """Plan row p0811: 10 heads of 96 + 96 a rank at tp 4, pages of 61,440 bytes."""
+    """vLLM 0.33's planner: 10 heads of 96 + 96 a rank at tp 4, pages of 61,440 bytes."""
     latent = replace(m.MLA, heads=40, latent_dim=256, rope_dim=32, nope_dim=64, value_dim=64)
     spec = m.spec_of((62, latent), model_type="minicpm3")
     assert per_token(spec, tensor_parallel=4) == 62 * 61_440 // 16
 
 
 def test_indexed_plain_attention_takes_blocks_of_128() -> None:
-    """Plan row p0742, MiniMax-M3: 60 layers of 262,144 bytes and 57 index keys of 32,768 in one block."""
+    """vLLM 0.33's planner on MiniMax-M3: 60 layers of 262,144 bytes and 57 index keys of 32,768 in one block."""
     plain = m.heads(4, 128)
     indexed = m.heads(4, 128, indexer=Indexer(head_dim=128, heads=4, top_k=2048))
     spec = m.spec_of((3, plain), (57, indexed), model_type="minimax_m3_vl")
@@ -116,7 +116,7 @@ def test_no_memory_no_figures() -> None:
 
 
 def test_a_length_that_does_not_start_is_noted() -> None:
-    """Plan row p0529: Llama-3.1-70B needs 40 GiB for 131,072 tokens and gets 40 GiB less the null block."""
+    """vLLM 0.33's planner: Llama-3.1-70B needs 40 GiB for 131,072 tokens and gets 40 GiB less the null block."""
     big = m.spec_of((80, m.heads(8, 128)))
     assert any("does not start" in note for note in m.plan(big, max_model_len=131_072).notes)
     assert m.plan(big, max_model_len=131_056).notes == ()

@@ -1,4 +1,4 @@
-"""The worked results and test vectors of ENGINE_MEMORY 2.3, 2.4, 2.5 and 15, from the models' dimensions.
+"""What vLLM 0.33's own planner gave for these models, from their dimensions.
 
 They come from running vLLM 0.33's planning functions: T = 8,192, 40 GiB for the cache, SM90 unless said.
 """

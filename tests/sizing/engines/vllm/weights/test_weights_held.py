@@ -1,4 +1,4 @@
-"""Bytes that vLLM 0.33's own classes hold on one rank (run on the meta device, a pretended SM90; ENGINE_MEMORY 9)."""
+"""Bytes that vLLM 0.33's own classes hold on one rank (run on the meta device, a pretended SM90)."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_llama_is_exact_with_its_rotary_table() -> None:
 
 
 def test_experts_are_shared_out_over_data_parallel_ranks_too() -> None:
-    """V14 (p0165 and p0166): Qwen3-235B-A22B as tp 2, dp 4, whole experts or slices."""
+    """Qwen3-235B-A22B as tp 2, dp 4, whole experts or slices."""
     whole = held("Qwen/Qwen3-235B-A22B", tensor_parallel=2, data_parallel=4, expert_parallel=True)
     slices = held("Qwen/Qwen3-235B-A22B", tensor_parallel=2, data_parallel=4)
     assert whole[0].parameters == slices[0].parameters
@@ -113,7 +113,7 @@ def test_joined_projections_of_a_gguf_file() -> None:
 
 
 def test_both_ends_on_every_stage() -> None:
-    """Mixtral-8x22B (p0661): 141,013,856,256 bytes on each of two stages, but for the final norm."""
+    """Mixtral-8x22B: 141,013,856,256 bytes on each of two stages, but for the final norm."""
     stages = held("mistralai/Mixtral-8x22B-v0.1", pipeline_parallel=2)
     assert [stage.parameters for stage in stages] == pytest.approx([141_013_856_256] * 2, rel=1e-6)
 
