@@ -27,6 +27,12 @@ def check_foreign(scenario: Scenario, engine: str, reasons: Mapping[str, str] = 
         raise ScenarioError(field, reasons.get(field, told))
 
 
+def unused_notes(scenario: Scenario, engine: str) -> list[str]:
+    """What to say where an engine that is not started by options is given some."""
+    unused = [field for field in OWNERS if field not in OPTIONS[engine] and _is_set(scenario, field)]
+    return [f"Of no effect on this engine: {', '.join(unused)}."] if unused else []
+
+
 def _is_set(scenario: Scenario, field: str) -> bool:
     value = getattr(scenario, field)
     return value is False if field == ON_BY_ITSELF else value not in (None, False)

@@ -9,6 +9,7 @@ from sizing.arrays import Tokens
 from sizing.cache import CacheCost
 from sizing.cache_formats import CacheFormats
 from sizing.costs import MixerCost, stage_costs
+from sizing.engines.foreign import unused_notes
 from sizing.engines.plan import Contents, EnginePlan, Printed, RankPlan
 from sizing.grading import grades_of
 from sizing.memory import Memory, memory_of
@@ -82,7 +83,12 @@ def plan_simple(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | 
         budget=memory.budget,
         printed=_printed(ranks, longest),
         grades=grades_of(spec),
-        notes=(*notes_on(resolved, spec, rules.version), *rules.notes, *memory.notes),
+        notes=(
+            *notes_on(resolved, spec, rules.version),
+            *rules.notes,
+            *unused_notes(scenario, rules.name),
+            *memory.notes,
+        ),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from hardware_catalog import get_accelerator
 from model_catalog.lookup import find_entry
+from sizing.answer import answer
 from sizing.engines import ENGINES
 from sizing.engines.foreign import OWNERS
 from sizing.scenario import ScenarioError, make_scenario
@@ -49,3 +50,10 @@ def test_adapters_that_are_not_counted_are_refused(engine: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         ENGINES[engine].plan(make_scenario(values), find_entry("Qwen/Qwen3-30B-A3B").spec, None)
     assert refused.value.field == "lora"
+
+
+@pytest.mark.parametrize("engine", ["minimum", "transformers"])
+def test_engines_without_a_server_say_which_settings_they_do_not_use(engine: str) -> None:
+    values = {"model": "meta-llama/Llama-3.1-8B-Instruct", "engine": engine, "block_size": 32, "enforce_eager": False}
+    notes = answer(values)["notes"]
+    assert [note for note in notes if "no effect" in note] == ["Of no effect on this engine: block_size."]
