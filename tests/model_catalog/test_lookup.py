@@ -34,6 +34,9 @@ LAYERS = {
     "Qwen/Qwen2.5-7B-Instruct": 28,
     "Qwen/Qwen2.5-72B": 80,
     "Qwen/Qwen2.5-32B": 64,
+    "Qwen/Qwen2.5-32B-Instruct": 64,
+    "Qwen/Qwen2.5-72B-Instruct-AWQ": 80,
+    "Qwen/QwQ-32B": 64,
     "Qwen/Qwen3-0.6B": 28,
     "Qwen/Qwen3-8B": 36,
     "Qwen/Qwen3-32B": 64,
@@ -56,13 +59,31 @@ LAYERS = {
     "microsoft/Phi-3-mini-4k-instruct": 32,
     "tiiuae/falcon-40b-instruct": 60,
     "moonshotai/Kimi-K2-Instruct": 61,
+    "moonshotai/Kimi-K2-Thinking": 61,
+    "ibm-granite/granite-4.0-h-small": 40,
     "google/gemma-4-26B-A4B-it": 30,
     "google/gemma-3n-E4B-it": 35,
     "zai-org/GLM-4.5-Air": 46,
+    "zai-org/GLM-4.6": 92,
     "HuggingFaceH4/zephyr-7b-beta": 32,
     "TinyLlama/TinyLlama-1.1B-Chat-v1.0": 22,
     "EleutherAI/gpt-neox-20b": 44,
     "gpt2": 12,
+}
+
+
+# Context limits, as the checkpoints' config.json states them where it is not their base model's.
+LIMITS = {
+    "Qwen/Qwen2.5-14B-Instruct": 32_768,
+    "Qwen/Qwen2.5-14B": 131_072,
+    "Qwen/QwQ-32B": 40_960,
+    "Qwen/Qwen3-8B-Base": 32_768,
+    "Qwen/Qwen3-4B-Thinking-2507": 262_144,
+    "Qwen/Qwen3-30B-A3B-Instruct-2507-FP8": 262_144,
+    "deepseek-ai/DeepSeek-R1-0528-Qwen3-8B": 131_072,
+    "moonshotai/Kimi-K2-Instruct-0905": 262_144,
+    "microsoft/Phi-4-reasoning-plus": 32_768,
+    "zai-org/GLM-4.6": 202_752,
 }
 
 
@@ -76,6 +97,11 @@ def test_well_known_ids_resolve(model_id: str, layers: int) -> None:
     entry = find_entry(model_id)
     assert model_id in (entry.id, *entry.aliases)
     assert stated_layers(dict(entry.config)) == layers
+
+
+@pytest.mark.parametrize(("model_id", "limit"), LIMITS.items())
+def test_a_build_with_a_context_limit_of_its_own_is_no_alias_of_its_base(model_id: str, limit: int) -> None:
+    assert find_entry(model_id).config["max_position_embeddings"] == limit
 
 
 @pytest.mark.skipif(not INDEX.is_file(), reason="the collection of full configs is not here")

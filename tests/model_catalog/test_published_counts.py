@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from model_catalog.entry import Entry
-from model_catalog.lookup import all_entries
+from model_catalog.lookup import all_entries, find_entry
 from model_catalog.tensors import TensorClass
 from sizing.weights.parameters import parameters
 from sizing.weights.stored import stored_bytes
@@ -17,6 +17,7 @@ MASKS = "The checkpoint stores causal masks or rotary tables, which are buffers 
 BY_DTYPE = "The published figure counts packed values and scales of quantised tensors."
 NO_PREDICTION_COUNT = "The config states no number of prediction layers, so they are not counted."
 NO_HEADS_FOR_WINDOWS = "The config is a flat copy that lacks the windowed layers' own head count."
+LEAN_PREDICTION = "The checkpoint stores its prediction layer without an embedding and a head of its own."
 NO_HEAD = "An embedding model: the checkpoint stores no output head."
 PREDICTION_DOUBTED = "The prediction layers are doubted and not counted."
 COPY = "The config is a copy (class defaults, shortened or derived), so towers or sizes are missing or differ."
@@ -27,6 +28,7 @@ SIZE_CAUSES = {
     "togethercomputer/RedPajama-INCITE-7B-Base": MASKS,
 }
 COUNT_CAUSES = {
+    "zai-org/GLM-4.6": LEAN_PREDICTION,
     "zai-org/GLM-5.3-Flash": NO_PREDICTION_COUNT,
     "XiaomiMiMo/MiMo-V2-Flash": NO_PREDICTION_COUNT,
     "nvidia/GLM-5.2-NVFP4": BY_DTYPE,
@@ -77,6 +79,18 @@ def test_there_is_something_to_compare() -> None:
 def test_stored_bytes(entry: Entry) -> None:
     close = _close(sum(stored_bytes(entry.spec).values()), entry.checkpoint.stored_bytes or 0)
     assert close == (entry.id not in SIZE_CAUSES)
+
+
+@pytest.mark.parametrize(
+    ("model_id", "file_bytes", "rounding"),
+    [  # the sizes of the safetensors files as their pages list them, rounded; groups of 64 would be 2 to 3 in 100 more
+        ("Qwen/Qwen2.5-32B-Instruct-AWQ", (3.94 + 3.98 + 3.95 + 3.98 + 3.48) * 10**9, 0.03 * 10**9),
+        ("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", (4.00 + 1.58) * 10**9, 0.01 * 10**9),
+        ("Qwen/Qwen3-32B-AWQ", 18.00 * 2**30, 0.005 * 2**30),
+    ],
+)
+def test_the_files_of_4_bit_builds(model_id: str, file_bytes: float, rounding: float) -> None:
+    assert abs(sum(stored_bytes(find_entry(model_id).spec).values()) - file_bytes) < rounding
 
 
 @pytest.mark.parametrize("entry", WITH_COUNT, ids=lambda entry: entry.id)
