@@ -151,6 +151,11 @@ def test_a_copy_that_nothing_confirms_is_assumed() -> None:
     assert doubts_of(entry)[0].message.startswith("The config is a copy, not the original file: ")
 
 
+def test_a_build_whose_groups_are_those_of_its_siblings_is_assumed() -> None:
+    assert grades_touched(find_entry("Qwen/Qwen2.5-14B-Instruct-AWQ")) == (True, True)
+    assert grades_touched(find_entry("Qwen/Qwen2.5-32B-Instruct-AWQ")) == (False, False)  # the files' sizes show them
+
+
 def test_a_copy_with_the_published_parameter_count_is_only_told() -> None:
     entry = find_entry("allenai/OLMo-7B-hf")
     assert grades_touched(entry) == (False, False)
