@@ -217,8 +217,13 @@ class ModelSpec:
     draft: "ModelSpec | None" = None
 
     def __hash__(self) -> int:
-        """Cheap, so that a spec may be a cache's key: looking up the same object never walks its layers."""
-        return hash((self.model_type, self.hidden_size, self.vocab_size, len(self.layers), self.dtype))
+        """Cheap, so that a spec may be a cache's key: looking up the same object never walks its layers.
+
+        Builds of one model in other formats, lengths or readings differ in it, else each look-up would compare them.
+        """
+        packed = None if self.quantization is None else self.quantization.method
+        shape = (self.model_type, self.hidden_size, self.vocab_size, len(self.layers), self.dtype)
+        return hash((*shape, self.max_context, packed, len(self.towers), len(self.doubts)))
 
     @property
     def num_layers(self) -> int:
