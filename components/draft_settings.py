@@ -6,8 +6,7 @@ from typing import Any
 import streamlit as st
 
 from components import choices
-from components.form import Form, seeded
-from components.scenario_state import WIDGET, moved
+from components.form import Form, count
 from sizing.engines import ENGINES
 
 NONE = ""
@@ -33,18 +32,12 @@ def draw(form: Form) -> None:
     else:
         given = given if given["method"] == method else {"method": method}
         with right:
-            given["tokens"] = _tokens(given.get("tokens", 1))
+            given["tokens"] = count("draft_tokens", "Its tokens", given.get("tokens", 1), most=MOST_TOKENS)
         if needs := engine.draft_methods.get(method):
             given["model"] = _model(form, given, needs)
             given["weights"] = _weights(form, given) if needs == WHOLE_MODEL else None
         form.put("speculative", given)
     form.slot("speculative")
-
-
-def _tokens(value: int) -> int:
-    seeded("draft_tokens", value)
-    label, key = "Its tokens", WIDGET + "draft_tokens"
-    return int(st.number_input(label, min_value=1, max_value=MOST_TOKENS, step=1, key=key, on_change=moved))
 
 
 def _model(form: Form, given: Mapping[str, Any], needs: str) -> str | None:

@@ -110,6 +110,12 @@ def seeded(key: str, value: Any) -> Any:
     return st.session_state.setdefault(WIDGET + key, value)
 
 
+def count(key: str, label: str, value: int, *, least: int = 1, most: int) -> int:
+    """A whole number that is part of a field; the caller puts the field together."""
+    seeded(key, value)
+    return int(st.number_input(label, min_value=least, max_value=most, step=1, key=WIDGET + key, on_change=moved))
+
+
 def size_or_text(text: str) -> int | str | None:
     if not text.strip():
         return None

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from components.form import Form, seeded
+from components.form import Form, count, seeded
 from components.scenario_state import WIDGET, moved
 from model_catalog.tensors import TensorClass
 from sizing.media.limits import tower_kinds
@@ -52,16 +52,13 @@ def _seen(given: Mapping[str, Any]) -> dict[str, int]:
     for row in (("images", "frames"), ("width", "height")):
         for column, name in zip(st.columns(2, gap="small"), row, strict=True):
             with column:
-                seeded(f"carried_{name}", given.get(name) or usual[name])
-                least = 0 if name in ("images", "frames") else 1
-                seen[name] = int(_number(f"carried_{name}", labels[name], least, MOST[name]))
+                value, least = given.get(name) or usual[name], 0 if name in ("images", "frames") else 1
+                seen[name] = count(f"carried_{name}", labels[name], value, least=least, most=MOST[name])
     return seen
 
 
 def _heard(given: Mapping[str, Any]) -> dict[str, float]:
     seeded("carried_audio", float(given.get("audio_seconds") or 0))
-    return {"audio_seconds": float(_number("carried_audio", "Audio, seconds", 0.0, 86_400.0))}
-
-
-def _number(key: str, label: str, least: float, most: float) -> float:
-    return st.number_input(label, min_value=least, max_value=most, key=WIDGET + key, on_change=moved)
+    key = WIDGET + "carried_audio"
+    seconds = st.number_input("Audio, seconds", min_value=0.0, max_value=86_400.0, key=key, on_change=moved)
+    return {"audio_seconds": float(seconds)}
