@@ -13,8 +13,7 @@ def has_windows(spec: ModelSpec) -> bool:
         isinstance(mixer, CompressedAttention)
         or (isinstance(mixer, Attention | LatentAttention) and mixer.window is not None)
         or (isinstance(mixer, Attention) and mixer.chunk is not None)
-        for run in spec.layers
-        for mixer in run.layer.mixers
+        for mixer in spec.mixers()
     )
 
 

@@ -8,6 +8,7 @@ from components.format import listed
 from sizing.engines.plan import EnginePlan
 from sizing.engines.words import OPTIONS, Option
 from sizing.scenario import Scenario
+from sizing.units import GIB
 
 Flags = Iterator[tuple[str, ...]]  # a flag and its value, or a flag alone
 
@@ -65,4 +66,4 @@ def _setting(field: str, option: Option, value: Any) -> Flags:
 def _text(field: str, value: Any) -> str:
     if field == "tensor_split":
         return listed(value)
-    return listed([value / 2**30]) if field == "cpu_offload_bytes" else str(value)
+    return listed([value / GIB]) if field == "cpu_offload_bytes" else str(value)

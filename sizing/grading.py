@@ -7,6 +7,8 @@ from sizing.engines.plan import EnginePlan
 from sizing.report import Grade, Grades
 from sizing.weights.precisions import AUTO, GGUF
 
+AT_HOME_IN_GGUF = frozenset({"llama.cpp", "minimum"})
+
 
 def grades_of(spec: ModelSpec, *, activation: Grade = "assumed", graphs: Grade = "assumed") -> Grades:
     """Doubts about the cache make kv and state assumed, those about the weights make weights assumed; a draft's too."""
@@ -24,6 +26,3 @@ def of_foreign_files(planned: EnginePlan) -> EnginePlan:
         return planned
     note = f"No log of {scenario.engine} with a GGUF file was at hand; its weights are assumed to be those of the file."
     return replace(planned, grades=replace(planned.grades, weights="assumed"), notes=(*planned.notes, note))
-
-
-AT_HOME_IN_GGUF = frozenset({"llama.cpp", "minimum"})

@@ -19,8 +19,9 @@ from sizing.grading import grades_of
 from sizing.memory import UNKNOWN, Memory, reading_notes, size_of
 from sizing.report import Host, Log
 from sizing.scenario import Scenario
+from sizing.units import GIB
 
-MARGIN = 2**30  # --fit-target: what is left free on each device
+MARGIN = GIB  # --fit-target: what is left free on each device
 
 
 def plan(scenario: Scenario, spec: ModelSpec, accelerator: Accelerator | None) -> EnginePlan:
@@ -147,7 +148,7 @@ def _host_notes(resolved: Resolved, host: Host) -> list[str]:
 
 
 def _sized(size: int) -> str:
-    return f"{size / 2**30:.2f} GiB ({size / 1e9:.2f} GB)"
+    return f"{size / GIB:.2f} GiB ({size / 1e9:.2f} GB)"
 
 
 def _fit(resolved: Resolved, ranks: tuple[RankPlan, ...]) -> bool:

@@ -8,6 +8,7 @@ from sizing.engines.sglang.rows import Row
 from sizing.engines.sglang.rules import Rules
 from sizing.engines.sglang.settings import Settings
 from sizing.engines.sglang.sizes import Sizes
+from sizing.units import GIB
 
 TORCH = {
     "bf16": "torch.bfloat16",
@@ -33,7 +34,7 @@ def lines_of(sums: Sums, stage: Stage, sizes: Sizes, settings: Settings, context
 
 
 def gigabytes(size: int) -> str:
-    return f"{size / 2**30:.2f}"
+    return f"{size / GIB:.2f}"
 
 
 def pool_line(row: Row, tokens: int, page: int, dtype: str, rules: Rules) -> str:

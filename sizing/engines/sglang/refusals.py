@@ -8,6 +8,7 @@ from sizing.engines.sglang.rules import Rules
 from sizing.engines.sglang.traits import Traits
 from sizing.formats import SAME
 from sizing.scenario import KvFormats, Scenario, ScenarioError, StateFormats
+from sizing.units import GIB
 
 KV_DTYPES = ("auto", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1", "nvfp4", "mxfp8")
 BLOCK_SCALED = (*FP4, "mxfp8")
@@ -27,7 +28,6 @@ SINCE = {
     "mamba_full_memory_ratio": "0.5.4",
     "decode_context_parallel": "0.5.15",
 }
-GIB = 2**30
 STATE_ELEMENT = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 

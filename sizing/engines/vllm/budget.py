@@ -75,23 +75,19 @@ def stage_terms(
             tower=held.encoder,
             rounding=held.rounding,
             draft=draft,
-            activation=encoder.with_decoder(peak) if first else peak,
+            activation=peak if stage else encoder.with_decoder(peak),
             graphs=graphs,
             runtime=runtime_bytes(scenario, spec, rules, accelerator, constants),
         )
-        for held, draft, adapters, peak, first in zip(
+        for stage, held, draft, adapters, peak in zip(
+            range(len(stages)),
             stages,
             drafts,
             lora_bytes(scenario, spec, ADAPTED, scenario.tensor_parallel),
             peaks,
-            _firsts(len(stages)),
             strict=True,
         )
     ]
-
-
-def _firsts(stages: int) -> list[bool]:
-    return [number == 0 for number in range(stages)]
 
 
 def _kept(scenario: Scenario, held: StageWeights) -> int:

@@ -26,7 +26,7 @@ def estimate_bytes(
 
 def layers_of(scenario: Scenario, spec: ModelSpec) -> int:
     """Of the largest stage of a pipeline."""
-    return ceil(sum(run.count for run in spec.layers) / scenario.pipeline_parallel)
+    return ceil(spec.num_layers / scenario.pipeline_parallel)
 
 
 def reduces_by_nccl(scenario: Scenario, accelerator: Accelerator | None) -> bool:
